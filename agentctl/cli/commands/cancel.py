@@ -1,0 +1,38 @@
+"""`agentctl cancel`."""
+
+from __future__ import annotations
+
+from agentctl.cli import options
+from agentctl.cli.command import command, single
+from agentctl.cli.console import Console
+
+app = single()
+
+
+@command(app, "cancel")
+def cancel(
+    console: Console,
+    run_id: options.RunId,
+    reason: options.Reason = "asked on the command line",
+    actor: options.Actor = None,
+) -> int:
+    """End a run durably; when another process owns it, ask that process to."""
+    from agentctl.cli.drive import about, drive, login
+    from agentctl.cli.loading import open_engine
+    from agentctl.cli.outcome import outcome_data
+
+    engine = open_engine(console)
+    try:
+        about(console, engine, run_id)
+        who = actor or login()
+        outcome = drive(console, engine, lambda: engine.cancel(run_id, actor=who, reason=reason))
+        if outcome is None:
+            asked = {"runId": run_id, "requested": True, "actor": who, "reason": reason}
+            text = f"run {run_id}: its owner was asked to cancel it"
+            console.result("CancelRequest", {**asked}, lambda: text)
+            return 0
+        data = outcome_data(outcome)
+        console.result("RunOutcome", data, lambda: f"run {run_id} {outcome.state}")
+        return 0
+    finally:
+        engine.close()

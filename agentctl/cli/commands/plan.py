@@ -1,0 +1,80 @@
+"""`agentctl plan`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from agentctl.cli import options
+from agentctl.cli.command import command, single
+from agentctl.cli.console import Console
+
+if TYPE_CHECKING:
+    from agentctl.engine.plan import Plan
+
+app = single()
+
+PlanFormat = Annotated[
+    Literal["human", "json", "mermaid", "dot", "svg"] | None,
+    typer.Option("--format", help="A table, the plan as JSON, or a drawing. [default: human]"),
+]
+
+
+@command(app, "plan")
+def plan(
+    console: Console,
+    file: options.File,
+    format: PlanFormat = None,
+    vars_file: options.VarsFiles = None,
+    var: options.Vars = None,
+    workspace: options.Workspace = None,
+) -> int:
+    """Compile a workflow and show the tasks as they will run, or draw them."""
+    from agentctl.cli import loading, packs
+
+    manifest = packs.manifest(file)
+    if manifest is not None:
+        console.result("PackPlan", manifest, lambda: packs.headline(file, manifest))
+        return 0
+    loaded = loading.load(loading.open_engine(console), file, workspace, vars_file, var)
+    loading.show_warnings(console, loaded)
+    return _show(console, loaded.plan, format or "human")
+
+
+def _show(console: Console, made: Plan, form: str) -> int:
+    from agentctl.engine.graph import draw_plan
+    from agentctl.engine.view import plan_view
+
+    if form == "mermaid" or form == "dot" or form == "svg":
+        drawn = draw_plan(made, form)
+        console.result("PlanGraph", {"format": form, "text": drawn}, lambda: drawn)
+        return 0
+    data = plan_view(made)
+    console.result("Plan", data, lambda: _json(data) if form == "json" else _human(made))
+    return 0
+
+
+def _json(data: object) -> str:
+    import json
+
+    return json.dumps(data, ensure_ascii=False, indent=2)
+
+
+def _human(made: Plan) -> str:
+    from agentctl.cli.paint import table
+    from agentctl.engine.graph import uses_text
+
+    rows = [
+        (str(place), name, uses_text(made.tasks[name]), ", ".join(made.tasks[name].needs) or "-")
+        for place, name in enumerate(made.order, 1)
+    ]
+    head = f"plan of {made.workflow_name}: {len(rows)} tasks, {made.max_concurrency} at a time"
+    return "\n".join(
+        [
+            head,
+            table(("#", "task", "uses", "needs"), rows),
+            f"predictability: {made.predictability.replace('_', ' ')}",
+            f"digest: {made.plan_digest}",
+        ]
+    )

@@ -1,0 +1,109 @@
+"""`agentctl run`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentctl.cli import options
+from agentctl.cli.command import command, single
+from agentctl.cli.console import Console
+
+if TYPE_CHECKING:
+    from agentctl.door import Engine, Loaded
+    from agentctl.jsonvalue import JsonObject
+
+app = single()
+
+Check = Annotated[
+    bool, typer.Option("--check", help="Only predict: write nothing, open no database.")
+]
+Diff = Annotated[bool, typer.Option("--diff", help="With --check: show what would change.")]
+Interactive = Annotated[
+    bool, typer.Option("--interactive", help="Ask for approvals on the terminal.")
+]
+Locked = Annotated[bool, typer.Option("--locked", help="Refuse packs that the lock file lacks.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Fetch no packs.")]
+
+
+@command(app, "run", streams=True)
+def run(
+    console: Console,
+    file: options.File,
+    inputs: options.InputsJson = None,
+    inputs_file: options.InputsFile = None,
+    input: options.Inputs = None,
+    vars_file: options.VarsFiles = None,
+    var: options.Vars = None,
+    workspace: options.Workspace = None,
+    timeout_seconds: options.TimeoutSeconds = None,
+    check: Check = False,
+    diff: Diff = False,
+    interactive: Interactive = False,
+    locked: Locked = False,
+    offline: Offline = False,
+) -> int:
+    """Run a workflow to its end, or to the point where it waits for a person."""
+    from agentctl.cli import given, loading, packs
+
+    values = given.inputs(inputs, inputs_file, input)
+    engine = loading.open_engine(console)
+    try:
+        loaded = loading.load(engine, file, workspace, vars_file, var)
+        packs.require_lock(file, loaded, locked=locked, offline=offline)
+        loading.show_warnings(console, loaded)
+        if check:
+            return _preview(console, engine, loaded, values, workspace, diff)
+        return _start(
+            console, engine, loaded, values, workspace, timeout_seconds, interactive=interactive
+        )
+    finally:
+        engine.close()
+
+
+def _start(
+    console: Console,
+    engine: Engine,
+    loaded: Loaded,
+    values: JsonObject,
+    workspace: str | None,
+    timeout_seconds: float | None,
+    *,
+    interactive: bool,
+) -> int:
+    from agentctl.cli.approving import ask
+    from agentctl.cli.drive import drive
+    from agentctl.cli.follow import following
+    from agentctl.cli.outcome import report
+    from agentctl.cli.readiness import require_credentials
+
+    require_credentials(loaded.plan)
+    with following(console, engine, loaded.plan.order):
+        outcome = drive(
+            console,
+            engine,
+            lambda: engine.start(
+                loaded,
+                inputs=values,
+                workspace=workspace,
+                timeout_seconds=timeout_seconds,
+                interactive=ask if interactive else None,
+            ),
+        )
+    return report(console, outcome)
+
+
+def _preview(
+    console: Console,
+    engine: Engine,
+    loaded: Loaded,
+    values: JsonObject,
+    workspace: str | None,
+    diff: bool,
+) -> int:
+    from agentctl.cli.preview import human
+
+    data = engine.preview(loaded, inputs=values, workspace=workspace)
+    console.result("RunPreview", data, lambda: human(data, diff=diff))
+    return 0

@@ -1,0 +1,65 @@
+"""What the command line gives a workflow: inputs and variables, parsed.
+
+Above: `check`, `plan`, `run`, `explain`. Below: `engine.values`, which knows the rules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentctl.errors import UsageError
+from agentctl.limits import VARS_FILE_BYTES_MAX
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentctl.jsonvalue import JsonObject, JsonValue
+
+
+def inputs(inline: str | None, file: str | None, pairs: Sequence[str] | None) -> JsonObject:
+    """Return the inputs of `--inputs` or `--inputs-file`, overridden by each `--input` pair.
+
+    Raises UsageError.
+    """
+    from agentctl.engine.values.inputs import parse_inputs_json
+    from agentctl.engine.values.overrides import parse_input
+
+    if inline is not None and file is not None:
+        raise UsageError("--inputs and --inputs-file exclude each other")
+    base: JsonObject = {}
+    if inline is not None:
+        base = parse_inputs_json(inline)
+    elif file is not None:
+        base = _from_file(file)
+    return {**base, **dict(parse_input(one) for one in pairs or ())}
+
+
+def variables(pairs: Sequence[str] | None) -> dict[str, JsonValue]:
+    """Return the variables of every `--var`; the last one of a name wins. Raises UsageError."""
+    if not pairs:
+        return {}
+    from agentctl.engine.values.overrides import parse_vars
+
+    return dict(parse_vars(pairs))
+
+
+def _from_file(file: str) -> JsonObject:
+    from agentctl.jsonvalue import parse_json
+
+    option = f"--inputs-file {file}"
+    try:
+        with open(file, "rb") as opened:
+            data = opened.read(VARS_FILE_BYTES_MAX + 1)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{option}: {getattr(error, 'strerror', None) or error}") from None
+    if len(data) > VARS_FILE_BYTES_MAX:
+        raise UsageError(f"{option} is larger than {VARS_FILE_BYTES_MAX} bytes")
+    try:
+        value = parse_json(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise UsageError(f"{option} is not UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{option} is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"{option} must hold one JSON object: inputs by name")
+    return value

@@ -1,0 +1,80 @@
+"""Loading a workflow file for a command, with what the command line adds.
+
+Above: `check`, `plan`, `run`, `explain`, `doctor`. Below: the `Engine`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentctl.cli import given
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from agentctl.cli.console import Console
+    from agentctl.door import Engine, Loaded
+    from agentctl.engine.plan import Plan
+    from agentctl.jsonvalue import JsonObject
+
+
+def open_engine(console: Console) -> Engine:
+    """Return an engine over the console's database; nothing is opened before it is needed."""
+    from agentctl.door import Engine
+
+    return Engine(console.db)
+
+
+def load(
+    engine: Engine,
+    file: str,
+    workspace: str | None = None,
+    vars_files: Sequence[str] | None = None,
+    pairs: Sequence[str] | None = None,
+) -> Loaded:
+    """Compile a file. Raises DocumentError with every problem, or UsageError."""
+    return engine.load(
+        file,
+        workspace=workspace,
+        vars_files=list(vars_files or ()),
+        variables=given.variables(pairs),
+    )
+
+
+def show_warnings(console: Console, loaded: Loaded) -> None:
+    """Tell a person what the compiler warns of."""
+    if loaded.warnings and console.is_human:
+        from agentctl.cli import problems
+
+        console.note(problems.render(loaded.warnings, colour=console.uses_colour()))
+
+
+def summary(loaded: Loaded) -> JsonObject:
+    """Return what `check` says of a valid workflow."""
+    from agentctl.cli import problems
+
+    plan = loaded.plan
+    return {
+        "valid": True,
+        "workflow": plan.workflow_name,
+        "migratedLegacy": loaded.legacy,
+        "tasks": len(plan.order),
+        "workflowDigest": plan.workflow_digest,
+        "planDigest": plan.plan_digest,
+        "predictability": plan.predictability,
+        "warnings": problems.as_json(loaded.warnings),
+    }
+
+
+def workspace_of(plan: Plan, file: str, workspace: str | None) -> Path:
+    """Return the folder a workflow works in: `policy.workspaceRoot` from the given folder.
+
+    Without one it starts from the folder of the workflow file.
+    """
+    from pathlib import Path
+
+    policy = plan.definitions.get("policy")
+    root = policy.get("workspaceRoot") if isinstance(policy, dict) else None
+    base = Path(workspace) if workspace is not None else Path(file).parent
+    return base / (root if isinstance(root, str) else ".")

@@ -1,0 +1,98 @@
+"""The outcome of a run, as an envelope and as a few lines for people.
+
+Above: every command that moves a run. Below: `engine.events`. A run that failed or was cancelled
+has its envelope's `data` and, beside it, the `error` that scripts look for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentctl.cli.paint import paint, visible
+
+if TYPE_CHECKING:
+    from agentctl.cli.console import Console
+    from agentctl.engine.events import RunOutcome
+    from agentctl.jsonvalue import JsonObject, JsonValue
+
+_HEADLINES = {0: "green", 3: "yellow", 4: "red", 130: "yellow"}
+
+
+def report(console: Console, outcome: RunOutcome) -> int:
+    """Write an outcome and return its exit code."""
+    if console.is_human:
+        console.text(_human(console, outcome))
+        return outcome.exit_code
+    body: JsonObject = {"kind": "RunOutcome", "data": outcome_data(outcome)}
+    if outcome.exit_code in (4, 130):
+        body["error"] = _error(outcome)
+    console.document(body)
+    return outcome.exit_code
+
+
+def outcome_data(outcome: RunOutcome) -> JsonObject:
+    """Return the public JSON of an outcome."""
+    counts: JsonObject = dict(outcome.tasks)
+    reused: list[JsonValue] = list(outcome.reused_tasks)
+    executed: list[JsonValue] = list(outcome.executed_tasks)
+    return {
+        "runId": outcome.run_id,
+        "state": outcome.state,
+        "mode": outcome.mode,
+        "workflowName": outcome.workflow_name,
+        "planDigest": outcome.plan_digest,
+        "sourceRunId": outcome.source_run_id,
+        "traceId": outcome.trace_id,
+        "output": outcome.output,
+        "tasks": counts,
+        "reusedTasks": reused,
+        "executedTasks": executed,
+    }
+
+
+def _error(outcome: RunOutcome) -> JsonObject:
+    error = outcome.error or {}
+    code = "cancelled" if outcome.exit_code == 130 else "run_failed"
+    body: JsonObject = {
+        "code": error.get("code") or code,
+        "exitCode": outcome.exit_code,
+        "message": error.get("message") or f"run {outcome.run_id} {outcome.state}",
+        "runId": outcome.run_id,
+        "traceId": outcome.trace_id,
+    }
+    task = error.get("taskId")
+    if task is not None:
+        body["taskId"] = task
+    return body
+
+
+def _human(console: Console, outcome: RunOutcome) -> str:
+    colour = _HEADLINES.get(outcome.exit_code, "bold")
+    state = paint(outcome.state, colour, console.uses_colour())
+    counts = ", ".join(f"{count} {name}" for name, count in outcome.tasks.items() if count)
+    lines = [f"run {outcome.run_id} {state}" + (f": {counts}" if counts else "")]
+    if outcome.source_run_id:
+        lines.append(f"source={outcome.source_run_id}")
+    error = outcome.error or {}
+    if error.get("message"):
+        task = f"task {error['taskId']}: " if error.get("taskId") else ""
+        lines.append("  " + visible(f"{task}{error['message']}"))
+    lines += _next_steps(outcome)
+    if outcome.output not in (None, {}):
+        lines.append(_pretty(outcome.output))
+    return "\n".join(lines)
+
+
+def _next_steps(outcome: RunOutcome) -> list[str]:
+    if outcome.exit_code == 3:
+        return [f"  `agentctl inspect {outcome.run_id}` shows what it waits for"]
+    if outcome.exit_code in (4, 130):
+        return [f"  `agentctl inspect {outcome.run_id}` shows what happened"]
+    return []
+
+
+def _pretty(value: JsonValue) -> str:
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return "\n".join(visible(line) for line in text.splitlines())

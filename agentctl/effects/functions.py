@@ -1,0 +1,63 @@
+"""Registered Python functions as effects, for services that embed the engine.
+
+Above: the runner. A function may be async or plain; a plain one runs in a thread, so that it
+cannot stop the loop. An exception is a definite failure unless it says otherwise by raising
+EffectError with `ambiguous`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+from attr import frozen
+
+from agentctl.errors import EffectError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from agentctl.engine.ports import EffectContext
+    from agentctl.engine.records import EffectRecord, Idempotency
+    from agentctl.jsonvalue import JsonObject, JsonValue
+
+OPERATION = "python.function"
+
+
+@frozen(kw_only=True)
+class FunctionAction:
+    """A function under the name that workflows use; `wants_key`: it takes `idempotency_key`."""
+
+    name: str
+    call: Callable[..., object]
+    idempotency: Idempotency
+    input_schema: JsonObject
+    is_async: bool
+    in_thread: bool = True
+    wants_key: bool = False
+
+
+class FunctionExecutor:
+    """`python.function`: calls what was registered under the action's name."""
+
+    def __init__(self, functions: dict[str, FunctionAction]) -> None:
+        self._functions = functions
+
+    async def execute(self, effect: EffectRecord, context: EffectContext) -> JsonValue:
+        """Return the function's JSON result."""
+        name = cast("str", context.hints["action"])
+        action = self._functions.get(name)
+        if action is None:
+            raise EffectError(f"no function is registered for {name}", code="missing_function")
+        arguments = dict(cast("JsonObject", effect.input))
+        if action.wants_key:
+            arguments["idempotency_key"] = effect.idempotency_key
+        return cast("JsonValue", await _call(action, arguments))
+
+
+async def _call(action: FunctionAction, arguments: JsonObject) -> object:
+    if action.is_async:
+        return await cast("Awaitable[object]", action.call(**arguments))
+    if not action.in_thread:
+        return action.call(**arguments)
+    return await asyncio.to_thread(lambda: action.call(**arguments))

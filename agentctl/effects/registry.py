@@ -1,0 +1,52 @@
+"""Which executor performs which operation.
+
+Above: the wiring. One table of lazy makers, so that starting up pays only for what a plan uses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agentctl.engine.ports import Executor
+
+
+def _files(name: str) -> Callable[[], Executor]:
+    def make() -> Executor:
+        from agentctl.effects import files
+
+        made: Executor = getattr(files, name)()
+        return made
+
+    return make
+
+
+def _fake() -> Executor:
+    from agentctl.effects.fake import FakeProvider
+
+    return FakeProvider()
+
+
+_MAKERS: dict[str, Callable[[], Executor]] = {
+    "builtin.read": _files("ReadFile"),
+    "builtin.write": _files("WriteFile"),
+    "builtin.workspace.read": _files("ReadFileTool"),
+    "builtin.workspace.write": _files("WriteFileTool"),
+    "builtin.echo": _files("Echo"),
+    "model.fake": _fake,
+}
+
+
+def executors_for(operations: Iterable[str]) -> tuple[dict[str, Executor], list[str]]:
+    """Return an executor for each operation, and the operations that have none here."""
+    found: dict[str, Executor] = {}
+    missing: list[str] = []
+    for operation in sorted(operations):
+        maker = _MAKERS.get(operation)
+        if maker is None:
+            missing.append(operation)
+        else:
+            found[operation] = maker()
+    return found, missing

@@ -1,0 +1,147 @@
+"""How a run ends, pauses or is stopped: the moves of everything that is still open.
+
+Above: the runner and the recovery operations. Below: the scheduler's state. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, cast
+
+from agentctl.engine.events import RunOutcome
+from agentctl.engine.ledger import error_json
+from agentctl.engine.scope import namespace_scope
+from agentctl.engine.template import compile_value
+from agentctl.errors import AgentctlError
+from agentctl.machines.names import ApprovalStates, EffectStates, TaskStates
+from agentctl.machines.sets import EFFECT_UNDISPATCHED, ITERATION_FINAL, RUN_FINAL, TASK_FINAL
+
+if TYPE_CHECKING:
+    from agentctl.clock import Instant
+    from agentctl.engine.apply import Work
+    from agentctl.engine.records import TaskRecord
+    from agentctl.engine.state import RunState
+    from agentctl.jsonvalue import JsonObject
+
+StopEvent = Literal["fail", "time_out", "cancel", "exhaust_budget"]
+
+
+def conclude(state: RunState, work: Work, now: Instant) -> None:
+    """End or pause a run in which nothing more can start."""
+    if state.failed:
+        stop(state, work, now, event="fail", error=_first_failure(state))
+    elif state.blocked:
+        _pause(state, work, now)
+    else:
+        _succeed(state, work, now)
+
+
+def stop(
+    state: RunState,
+    work: Work,
+    now: Instant,
+    *,
+    event: StopEvent,
+    error: JsonObject,
+    actor: str | None = None,
+) -> None:
+    """Cancel everything that is open and end the run with one event."""
+    _cancel_open(state, work, now, actor)
+    state.run = work.move(
+        state.run, event, now, error=error, ended_at=now, actor=actor, detail=error
+    )
+
+
+def outcome_of(state: RunState) -> RunOutcome:
+    """Return where the run stands."""
+    run = state.run
+    error = cast("JsonObject | None", run.error)
+    if error is None and run.state not in RUN_FINAL:
+        error = _parked_error(state)
+    tasks = [state.tasks[task_id] for task_id in state.plan.order]
+    return RunOutcome(
+        run_id=run.id,
+        state=run.state,
+        mode=run.mode,
+        workflow_name=run.workflow_name,
+        plan_digest=run.plan_digest,
+        trace_id=run.trace_id,
+        output=run.output,
+        error=error,
+        source_run_id=run.source_run_id,
+        tasks=dict(Counter(task.state for task in tasks)),
+        reused_tasks=_with_disposition(tasks, "reused"),
+        executed_tasks=_with_disposition(tasks, "executed"),
+    )
+
+
+def uncertain_effects(state: RunState) -> list[str]:
+    """Return the names of effects that may have happened."""
+    return sorted(
+        effect.name for effect in state.effects.values() if effect.state == EffectStates.uncertain
+    )
+
+
+def _succeed(state: RunState, work: Work, now: Instant) -> None:
+    try:
+        scope = namespace_scope(state, "", None)
+        output = compile_value(state.plan.definitions["outputs"]).render(scope)
+    except AgentctlError as error:
+        stop(state, work, now, event="fail", error=error_json(error))
+        return
+    state.run = work.move(state.run, "succeed", now, output=output, ended_at=now)
+
+
+def _pause(state: RunState, work: Work, now: Instant) -> None:
+    waits = {state.tasks[task_id].state for task_id in state.blocked}
+    if TaskStates.waiting_for_effect in waits:
+        state.run = work.move(state.run, "pause_for_reconciliation", now)
+    else:
+        state.run = work.move(state.run, "pause_for_approval", now)
+
+
+def _cancel_open(state: RunState, work: Work, now: Instant, actor: str | None) -> None:
+    for task_id in state.plan.order:
+        task = state.tasks[task_id]
+        if task.state not in TASK_FINAL:
+            state.tasks[task_id] = work.move(
+                task, "cancel", now, ended_at=now, actor=actor, disposition=_touched(task)
+            )
+    for effect in list(state.effects.values()):
+        if effect.state in EFFECT_UNDISPATCHED:
+            event = "withdraw" if effect.state == EffectStates.requested else "void"
+            state.put_effect(work.move(effect, event, now, ended_at=now, actor=actor))
+    for approval in list(state.approvals.values()):
+        if approval.state == ApprovalStates.pending:
+            voided = work.move(approval, "void", now, decided_at=now, actor=actor)
+            state.approvals[approval.id] = voided
+    for iteration in list(state.iterations.values()):
+        if iteration.state not in ITERATION_FINAL:
+            state.iterations[iteration.id] = work.move(iteration, "cancel", now, actor=actor)
+
+
+def _touched(task: TaskRecord) -> str | None:
+    return "executed" if task.attempt else None
+
+
+def _first_failure(state: RunState) -> JsonObject:
+    failed = min((state.tasks[one] for one in state.failed), key=lambda task: task.position)
+    error = cast("JsonObject", failed.error or {"code": "task_failed", "message": "failed"})
+    return {**error, "taskId": failed.id}
+
+
+def _parked_error(state: RunState) -> JsonObject | None:
+    uncertain = uncertain_effects(state)
+    if uncertain:
+        return {
+            "code": "uncertain_effect",
+            "message": "these effects may have happened: " + ", ".join(uncertain),
+        }
+    waiting = sorted(state.blocked)
+    if waiting:
+        return {"code": "approval_required", "message": "waiting: " + ", ".join(waiting)}
+    return None
+
+
+def _with_disposition(tasks: list[TaskRecord], disposition: str) -> tuple[str, ...]:
+    return tuple(task.id for task in tasks if task.disposition == disposition)

@@ -1,0 +1,233 @@
+"""One attempt of one task between its start and its outcome.
+
+Above: the scheduler. Below: programs and the ledger's rules. A flight drives its program from
+request to request; it moves effects through a `Work` and never touches the outside.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from attr import define, field, frozen
+
+from agentctl.engine.ledger import error_json, may_repeat, new_effect
+from agentctl.engine.records import ApprovalRecord
+from agentctl.errors import AgentctlError, Bug, EffectError
+from agentctl.jsonvalue import canonical, digest_text
+from agentctl.machines.names import ApprovalStates, EffectStates
+
+if TYPE_CHECKING:
+    from agentctl.clock import Instant
+    from agentctl.engine.apply import Work
+    from agentctl.engine.plan import PlanTask
+    from agentctl.engine.policy import Policy
+    from agentctl.engine.ports import EffectRequest
+    from agentctl.engine.programs.base import Steps, TaskContext, TaskResult
+    from agentctl.engine.records import EffectRecord, TaskRecord
+    from agentctl.engine.state import RunState
+    from agentctl.jsonvalue import JsonObject, JsonValue
+    from agentctl.machines.names import TaskEvent
+
+
+@frozen
+class Done:
+    """The attempt gave a result."""
+
+    result: TaskResult
+
+
+@frozen
+class Failed:
+    """The attempt failed; `retryable` says that the failure is definite and may pass."""
+
+    error: JsonObject
+    retryable: bool = False
+    event: TaskEvent = "fail"
+
+
+@frozen
+class Parked:
+    """The attempt waits for a person, with the event that says for what."""
+
+    event: TaskEvent
+
+
+@frozen
+class Interrupted:
+    """The attempt was cancelled in mid-flight."""
+
+
+Outcome: TypeAlias = "Done | Failed | Parked | Interrupted"
+
+
+@define(eq=False)
+class Flight:
+    """A running attempt: its program, the effect it waits for, and its outcome at the end.
+
+    `to_dispatch` is true between the commit that starts an effect and its executor's start.
+    """
+
+    task: TaskRecord
+    plan: PlanTask
+    steps: Steps | None = None
+    context: TaskContext | None = None
+    ordinal: int = 0
+    request: EffectRequest | None = None
+    effect: EffectRecord | None = None
+    to_dispatch: bool = False
+    outcome: Outcome | None = field(default=None)
+
+
+@frozen
+class FlightDeck:
+    """What every flight of a run shares."""
+
+    state: RunState
+    policy: Policy
+
+    def advance(
+        self,
+        flight: Flight,
+        work: Work,
+        now: Instant,
+        *,
+        value: JsonValue = None,
+        error: EffectError | None = None,
+    ) -> None:
+        """Feed the program until it needs the outside, waits for a person, or ends."""
+        while flight.outcome is None:
+            request = _step(flight, value, error)
+            if request is None:
+                return
+            known = self._known(flight, request)
+            if known is None:
+                self._request(flight, request, work, now)
+                return
+            if known.state == EffectStates.succeeded:
+                value, error = known.result, None
+            elif known.state == EffectStates.failed:
+                value, error = None, _recorded_error(known)
+            else:
+                self._take_up(flight, known, request, work, now)
+                return
+
+    def _known(self, flight: Flight, request: EffectRequest) -> EffectRecord | None:
+        """Find the effect that this very request made before, if it did."""
+        name = f"{flight.task.id}/{flight.task.attempt}.{flight.ordinal}"
+        known = self.state.effects_by_name.get(name)
+        if known is None:
+            return None
+        if known.operation != request.operation or (
+            known.input_digest != digest_text(canonical(request.input))
+        ):
+            raise Bug(f"effect {name} was recorded for another request than the task makes now")
+        flight.ordinal += 1
+        return known
+
+    def _request(
+        self, flight: Flight, request: EffectRequest, work: Work, now: Instant
+    ) -> None:
+        """Put a new effect on the ledger, and start or hold it."""
+        task = flight.task
+        effect = new_effect(
+            request, self.state.run.id, task.id, task.attempt, flight.ordinal, now
+        )
+        flight.ordinal += 1
+        work.add(effect)
+        if self.policy.needs_approval(request.effect_class, request.risk, request.approval):
+            self._hold(flight, effect, work, now)
+            return
+        self._start(flight, work.move(effect, "start", now, started_at=now, dispatch=1), request)
+
+    def _hold(self, flight: Flight, effect: EffectRecord, work: Work, now: Instant) -> None:
+        """Ask a person, and park the flight until the answer."""
+        mode = self.policy.non_interactive
+        held = work.move(effect, "hold", now)
+        self.state.put_effect(held)
+        approval = ApprovalRecord(
+            id=f"ap-{effect.id[:24]}",
+            task_id=effect.task_id,
+            effect_id=effect.id,
+            request_digest=effect.input_digest,
+            summary=f"{effect.operation} ({effect.effect_class}, risk {effect.risk})",
+            requested_at=now,
+        )
+        work.add(approval)
+        if mode == "pause":
+            self.state.approvals[approval.id] = approval
+            flight.outcome = Parked("await_approval")
+            return
+        reason = f"policy.nonInteractive is {mode}"
+        self.state.approvals[approval.id] = work.move(
+            approval, "reject", now, decided_at=now, actor="policy", reason=reason
+        )
+        self.state.put_effect(work.move(held, "reject", now, ended_at=now))
+        flight.outcome = Failed(
+            {"code": "approval_denied", "message": f"{effect.operation} needs approval; {reason}"}
+        )
+
+    def _take_up(
+        self,
+        flight: Flight,
+        effect: EffectRecord,
+        request: EffectRequest,
+        work: Work,
+        now: Instant,
+    ) -> None:
+        """Go on with an effect that an earlier process left open."""
+        again = {"started_at": now, "dispatch": effect.dispatch + 1}
+        if effect.state == EffectStates.requested:
+            self._start(flight, work.move(effect, "start", now, **again), request)
+        elif effect.state == EffectStates.waiting_for_approval:
+            if self._approved(effect):
+                self._start(flight, work.move(effect, "start_approved", now, **again), request)
+            else:
+                flight.outcome = Parked("await_approval")
+        elif effect.state == EffectStates.started and may_repeat(effect):
+            self._start(flight, work.move(effect, "repeat", now, **again), request)
+        else:
+            flight.outcome = Parked("await_effect")
+
+    def _approved(self, effect: EffectRecord) -> bool:
+        return any(
+            one.effect_id == effect.id
+            and one.request_digest == effect.input_digest
+            and one.state == ApprovalStates.approved
+            for one in self.state.approvals.values()
+        )
+
+    def _start(self, flight: Flight, effect: EffectRecord, request: EffectRequest) -> None:
+        self.state.put_effect(effect)
+        flight.effect = effect
+        flight.request = request
+        flight.to_dispatch = True
+
+
+def failure_of(error: AgentctlError) -> Failed:
+    """Return the outcome that an error means for its task."""
+    return Failed(error_json(error), retryable=bool(getattr(error, "retryable", False)))
+
+
+def _step(flight: Flight, value: JsonValue, error: EffectError | None) -> EffectRequest | None:
+    """Run the program up to its next request, or to its outcome."""
+    assert flight.steps is not None
+    try:
+        if error is not None:
+            return flight.steps.throw(error)
+        return flight.steps.send(value)
+    except StopIteration as stop:
+        flight.outcome = Done(stop.value)
+    except AgentctlError as failure:
+        flight.outcome = failure_of(failure)
+    return None
+
+
+def _recorded_error(effect: EffectRecord) -> EffectError:
+    stored = effect.error if isinstance(effect.error, dict) else {}
+    return EffectError(
+        str(stored.get("message", "the effect failed")),
+        code=str(stored.get("code", "")),
+        retryable=bool(stored.get("retryable")),
+    )
+
+

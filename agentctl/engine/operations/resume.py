@@ -1,0 +1,163 @@
+"""Take a stored run up again: after a crash, a pause, or a decision of a person.
+
+Above: the embedded door and the CLI. Below: state and runner. Recovery is nothing but events:
+what was running recovers, what may be repeated is repeated, what may have happened once is
+marked uncertain, and the run waits for a person.
+Source: specification, sections 5 (recovery), 8 and 9.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentctl.engine.finish import uncertain_effects
+from agentctl.engine.ledger import may_repeat
+from agentctl.engine.plan import plan_from_json
+from agentctl.engine.policy import Policy
+from agentctl.engine.runner import Runner
+from agentctl.engine.state import state_from_history
+from agentctl.errors import StateError, UncertainEffect
+from agentctl.machines.names import ApprovalStates, EffectStates, RunStates, TaskStates
+from agentctl.machines.sets import RUN_FINAL, RUN_PARKED
+
+if TYPE_CHECKING:
+    from agentctl.clock import Instant
+    from agentctl.engine.ports import Store
+    from agentctl.engine.records import ApprovalRecord, EffectRecord, RunHistory
+    from agentctl.engine.runner import RunPorts
+    from agentctl.engine.scheduler import Scheduler
+
+
+def resume(
+    run_id: str, store: Store, ports: RunPorts, *, timeout_seconds: float | None = None
+) -> Runner:
+    """Return a runner that goes on where the run was left.
+
+    Raises UnknownRun, StateError for a run that is over, UncertainEffect while an effect waits
+    for reconciliation, and RunHeld while another process owns the run.
+    """
+    refuse_over(store.load_run(run_id))
+    now = ports.clock.now()
+    journal = store.claim_run(run_id, now)
+    history = store.load_run(run_id)
+    plan = plan_from_json(history.plan)
+    runner = Runner(
+        state=state_from_history(history, plan),
+        policy=Policy.from_definitions(plan.definitions),
+        ports=ports,
+        journal=journal,
+        timeout_seconds=timeout_seconds,
+    )
+    recover(runner.scheduler, now)
+    return runner
+
+
+def refuse_over(history: RunHistory) -> None:
+    """Refuse a run that cannot go on, with the next legal step."""
+    run = history.run
+    doubtful = sorted(
+        effect.name for effect in history.effects if effect.state == EffectStates.uncertain
+    )
+    if doubtful:
+        raise UncertainEffect(
+            f"run {run.id} has effects that may have happened: {', '.join(doubtful)}",
+            help=f"look at them with `agentctl effects list {run.id}`, then reconcile each one",
+            run_id=run.id,
+        )
+    if run.state in RUN_FINAL:
+        raise StateError(
+            f"run {run.id} is {run.state}; only a run that is not over can be resumed",
+            help="start a new run of the same workflow",
+            run_id=run.id,
+        )
+
+
+def recover(scheduler: Scheduler, now: Instant) -> None:
+    """Send every record the event that its state calls for."""
+    state, work = scheduler.state, scheduler.work
+    if state.run.state == RunStates.created:
+        state.run = work.move(state.run, "start", now)
+    elif state.run.state in RUN_PARKED:
+        state.run = work.move(state.run, "resume", now)
+    else:
+        state.run = work.move(state.run, "recover", now)
+    _lose_unconfirmed(scheduler, now)
+    if uncertain_effects(state):
+        scheduler.stopping = True
+        return
+    running = _recover_running(scheduler, now)
+    running += _decided(scheduler, now)
+    state.running.clear()
+    scheduler.resume_flights(running, now)
+
+
+def _lose_unconfirmed(scheduler: Scheduler, now: Instant) -> None:
+    """Mark every started effect that must not run twice, and park its task."""
+    state, work = scheduler.state, scheduler.work
+    for effect in list(state.effects.values()):
+        if effect.state != EffectStates.started or may_repeat(effect):
+            continue
+        lost = {"code": "lost", "message": "the process ended before the result was stored"}
+        state.put_effect(work.move(effect, "lose", now, ended_at=now, error=lost))
+        task = state.tasks[effect.task_id]
+        if task.state == TaskStates.running:
+            snapshot = dict(state.memory)
+            state.put_task(work.move(task, "await_effect", now, snapshot=snapshot))
+
+
+def _recover_running(scheduler: Scheduler, now: Instant) -> list[str]:
+    state, work = scheduler.state, scheduler.work
+    recovered = []
+    for task_id in state.running:
+        task = state.tasks[task_id]
+        if task.state == TaskStates.running:
+            state.put_task(work.move(task, "recover", now))
+            recovered.append(task_id)
+    return recovered
+
+
+def _decided(scheduler: Scheduler, now: Instant) -> list[str]:
+    """Move the tasks whose approval was decided; return those that may go on."""
+    state, work = scheduler.state, scheduler.work
+    going_on = []
+    for task_id in sorted(state.blocked, key=lambda one: state.tasks[one].position):
+        approval = _approval_of(scheduler, task_id)
+        if approval is None or approval.state == ApprovalStates.pending:
+            continue
+        task = state.tasks[task_id]
+        if approval.state == ApprovalStates.approved:
+            state.put_task(work.move(task, "approve", now, actor=approval.actor))
+            going_on.append(task_id)
+        else:
+            _reject(scheduler, approval, now)
+    return going_on
+
+
+def _reject(scheduler: Scheduler, approval: ApprovalRecord, now: Instant) -> None:
+    state, work = scheduler.state, scheduler.work
+    error = {
+        "code": "approval_rejected",
+        "message": f"{approval.actor} rejected {approval.summary}: {approval.reason}",
+    }
+    effect = state.effects[approval.effect_id]
+    state.put_effect(
+        work.move(effect, "reject", now, ended_at=now, error=error, actor=approval.actor)
+    )
+    task = state.tasks[approval.task_id]
+    state.put_task(
+        work.move(
+            task, "reject", now, ended_at=now, error=error, disposition="executed", detail=error
+        )
+    )
+    scheduler.stopping = True
+
+
+def _approval_of(scheduler: Scheduler, task_id: str) -> ApprovalRecord | None:
+    """Return the approval of the effect that the task is held at."""
+    held = {one.id for one in scheduler.state.effects.values() if _held(one, task_id)}
+    found = [one for one in scheduler.state.approvals.values() if one.effect_id in held]
+    return max(found, key=lambda one: one.requested_at, default=None)
+
+
+def _held(effect: EffectRecord, task_id: str) -> bool:
+    return effect.task_id == task_id and effect.state == EffectStates.waiting_for_approval

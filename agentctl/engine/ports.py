@@ -1,0 +1,161 @@
+"""What the engine asks of the outside: a store, executors, time and randomness.
+
+Above: the engine, which calls these. Below: `agentctl.store`, `agentctl.effects` and the test
+kit, which provide them. A port has few verbs, and every one says what it raises.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from attr import field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from agentctl.clock import Instant
+    from agentctl.engine.apply import Work
+    from agentctl.engine.records import (
+        EffectClass,
+        EffectRecord,
+        Idempotency,
+        Risk,
+        RunHistory,
+        RunRecord,
+        StreamEvent,
+        TaskRecord,
+        Transition,
+    )
+    from agentctl.jsonvalue import JsonObject, JsonValue
+
+
+@frozen(kw_only=True)
+class NewRun:
+    """Everything the first commit of a run writes."""
+
+    run: RunRecord
+    plan: JsonObject
+    tasks: tuple[TaskRecord, ...]
+    memory: Mapping[str, JsonValue]
+    source: str = ""
+
+
+@frozen(kw_only=True)
+class EffectRequest:
+    """What a task asks an executor to do.
+
+    `hints` is for the executor alone (limits, a registered function): it never reaches the
+    digest or the database, because the plan already fixes it. `capability` and `names` are
+    what the policy is asked about.
+    """
+
+    operation: str
+    effect_class: EffectClass
+    idempotency: Idempotency
+    risk: Risk
+    input: JsonValue
+    timeout_seconds: float
+    capability: str = ""
+    names: tuple[str, ...] = ()
+    approval: Literal["policy", "never", "always"] = "policy"
+    hints: Mapping[str, object] = field(factory=dict)
+
+
+@frozen(kw_only=True)
+class EffectContext:
+    """What every executor is given beside the effect itself.
+
+    `emit(event_type, payload)` persists one bounded progress record before it returns.
+    """
+
+    workspace: str
+    definitions: JsonObject
+    hints: Mapping[str, object]
+    emit: Callable[[str, JsonValue], Awaitable[None]]
+
+
+class Journal(Protocol):
+    """The exclusive right to write one run, held under a lease with a fencing token."""
+
+    @property
+    def run_id(self) -> str:
+        """The run this journal belongs to."""
+        ...
+
+    def commit(self, work: Work) -> None:
+        """Write one unit of work, whole or not at all, durably.
+
+        Raises StaleVersion, LeaseLost, StoreBusy, StoreFull or another StoreError.
+        """
+        ...
+
+    def on_cancel(self, notify: Callable[[str, str], None]) -> None:
+        """Call `notify(actor, reason)` from another thread when someone asks to cancel."""
+        ...
+
+    def release(self) -> None:
+        """Give the lease back."""
+        ...
+
+
+class Store(Protocol):
+    """Keeps runs; the only writer of state."""
+
+    def create_run(self, new: NewRun, work: Work) -> Journal:
+        """Store a new run with its first unit of work, and own it."""
+        ...
+
+    def claim_run(self, run_id: str, now: Instant) -> Journal:
+        """Take the lease of an existing run.
+
+        Raises UnknownRun, or RunHeld with host, pid and since when a live process owns it.
+        """
+        ...
+
+    def load_run(self, run_id: str) -> RunHistory:
+        """Read all that resuming needs. Raises UnknownRun."""
+        ...
+
+    def transitions(self, run_id: str, after: int = 0) -> list[tuple[int, Transition]]:
+        """Read the journal from a sequence number on, oldest first."""
+        ...
+
+    def stream_events(self, run_id: str) -> list[StreamEvent]:
+        """Read a run's stream records, in order."""
+        ...
+
+    def request_cancel(self, run_id: str, actor: str, reason: str, now: Instant) -> None:
+        """Leave a durable request that the owner of the run will see."""
+        ...
+
+
+class Executor(Protocol):
+    """Does one kind of effect in the outside world.
+
+    Raises EffectError with `retryable` and `ambiguous` set; any other exception is a definite
+    failure only when the operation cannot have left a mark.
+    """
+
+    async def execute(self, effect: EffectRecord, context: EffectContext) -> JsonValue:
+        """Perform the effect and return its result."""
+        ...
+
+
+class Timer(Protocol):
+    """Waits for an instant; the test kit's manual clock waits in no time at all."""
+
+    async def sleep_until(self, due: Instant) -> None:
+        """Return when the clock has reached `due`."""
+        ...
+
+
+class Entropy(Protocol):
+    """Source of ids; tests give a deterministic one."""
+
+    def run_id(self, now: Instant) -> str:
+        """Return a new, time-ordered run id."""
+        ...
+
+    def trace_id(self) -> str:
+        """Return a new trace id, 32 hex digits (W3C Trace Context)."""
+        ...

@@ -1,0 +1,245 @@
+"""The durable records: everything that lives longer than one function call.
+
+Each record is frozen, knows its machine, and carries a version that counts its transitions.
+`agentctl.engine.apply` makes the next one; nothing else may. Instants are microseconds since
+the Unix epoch; JSON fields hold plain JSON values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from attr import field, frozen
+
+from agentctl.machines.compiled import APPROVAL, EFFECT, ITERATION, RUN, TASK
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentctl.clock import Instant
+    from agentctl.jsonvalue import JsonObject, JsonValue
+    from agentctl.machines.names import (
+        ApprovalState,
+        EffectState,
+        IterationState,
+        MachineName,
+        RunState,
+        TaskState,
+    )
+
+RunMode = Literal["run", "resume", "retry", "repair", "replay", "fork", "compensation"]
+Disposition = Literal["executed", "reused", "recorded"]
+EffectClass = Literal[
+    "pure",
+    "internal_state",
+    "observe",
+    "workspace_mutate",
+    "external_mutate",
+    "process_execution",
+    "network",
+    "model",
+    "remote_agent",
+]
+Idempotency = Literal["pure", "idempotent", "keyed", "at_most_once", "unknown"]
+Risk = Literal["low", "medium", "high", "critical"]
+
+
+@frozen(kw_only=True)
+class Transition:
+    """The proof of one move: what moved, how, when, by whom and why.
+
+    `entity` names the record within its run ("" for the run itself). `version` is the record's
+    new version. `actor` is None for the engine itself. The store adds the sequence number and
+    the digest chain.
+    """
+
+    machine: MachineName
+    entity: str
+    version: int
+    event: str
+    source: str
+    target: str
+    at: Instant
+    actor: str | None = None
+    detail: JsonValue = None
+
+
+@frozen(kw_only=True)
+class RunRecord:
+    """One run of one plan."""
+
+    machine: ClassVar[MachineName] = "run"
+    table: ClassVar = RUN
+
+    id: str
+    state: RunState = RUN.initial
+    version: int = 0
+    mode: RunMode = "run"
+    workflow_name: str
+    workflow_digest: str
+    plan_digest: str
+    source_run_id: str | None = None
+    trace_id: str
+    workspace: str
+    inputs: JsonObject
+    vars: JsonObject = field(factory=dict)
+    created_at: Instant
+    ended_at: Instant | None = None
+    output: JsonValue = None
+    error: JsonValue = None
+
+    @property
+    def entity(self) -> str:
+        """The run itself has the empty name in its own journal."""
+        return ""
+
+
+@frozen(kw_only=True)
+class TaskRecord:
+    """One task of one run; `position` is its place in the compiled order.
+
+    `snapshot` keeps the working memory that a waiting task read, until it is over.
+    """
+
+    machine: ClassVar[MachineName] = "task"
+    table: ClassVar = TASK
+
+    id: str
+    position: int
+    state: TaskState = TASK.initial
+    version: int = 0
+    attempt: int = 0
+    disposition: Disposition | None = None
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
+    due_at: Instant | None = None
+    output: JsonValue = None
+    error: JsonValue = None
+    snapshot: JsonValue = None
+
+    @property
+    def entity(self) -> str:
+        """A task is named by its id."""
+        return self.id
+
+
+@frozen(kw_only=True)
+class EffectRecord:
+    """One effect: requested, perhaps dispatched, perhaps confirmed.
+
+    `id` is the identity digest (specification, section 5); `name` is the short local name
+    `TASK/ATTEMPT.ORDINAL`. `dispatch` counts how often the executor was started.
+    """
+
+    machine: ClassVar[MachineName] = "effect"
+    table: ClassVar = EFFECT
+
+    id: str
+    name: str
+    task_id: str
+    attempt: int
+    ordinal: int
+    operation: str
+    effect_class: EffectClass
+    risk: Risk
+    idempotency: Idempotency
+    input: JsonValue
+    input_digest: str
+    state: EffectState = EFFECT.initial
+    version: int = 0
+    dispatch: int = 0
+    requested_at: Instant
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
+    result: JsonValue = None
+    error: JsonValue = None
+
+    @property
+    def entity(self) -> str:
+        """An effect is named by task, attempt and ordinal."""
+        return self.name
+
+    @property
+    def idempotency_key(self) -> str:
+        """The key an outside system may deduplicate by; the same over every dispatch."""
+        return f"agentctl-{self.id[:40]}"
+
+
+@frozen(kw_only=True)
+class IterationRecord:
+    """One iteration of a loop; `id` is the child task's id."""
+
+    machine: ClassVar[MachineName] = "iteration"
+    table: ClassVar = ITERATION
+
+    id: str
+    parent: str
+    index: int
+    state: IterationState = ITERATION.initial
+    version: int = 0
+
+    @property
+    def entity(self) -> str:
+        """An iteration is named by its child task."""
+        return self.id
+
+
+@frozen(kw_only=True)
+class ApprovalRecord:
+    """A durable question to a person, bound to the exact effect it would allow."""
+
+    machine: ClassVar[MachineName] = "approval"
+    table: ClassVar = APPROVAL
+
+    id: str
+    task_id: str
+    effect_id: str
+    request_digest: str
+    summary: str
+    state: ApprovalState = APPROVAL.initial
+    version: int = 0
+    requested_at: Instant
+    decided_at: Instant | None = None
+    actor: str | None = None
+    reason: str | None = None
+
+    @property
+    def entity(self) -> str:
+        """An approval is named by its id."""
+        return self.id
+
+
+@frozen(kw_only=True)
+class MemoryWrite:
+    """One change of working memory, with the task that made it."""
+
+    key: str
+    value: JsonValue
+    task_id: str
+
+
+@frozen(kw_only=True)
+class StreamEvent:
+    """One bounded progress record of a provider stream."""
+
+    task_id: str
+    attempt: int
+    sequence: int
+    effect_id: str
+    event_type: str
+    payload: JsonValue
+    truncated: bool
+    at: Instant
+
+
+@frozen(kw_only=True)
+class RunHistory:
+    """What is stored about one run, as the engine resumes from it."""
+
+    run: RunRecord
+    plan: JsonObject
+    tasks: tuple[TaskRecord, ...]
+    effects: tuple[EffectRecord, ...]
+    iterations: tuple[IterationRecord, ...]
+    approvals: tuple[ApprovalRecord, ...]
+    memory: Mapping[str, JsonValue]

@@ -1,0 +1,216 @@
+"""Every error that agentctl raises on purpose, in one tree.
+
+The families answer the caller's question, and each has one exit code::
+
+    AgentctlError
+      UsageError            2   fix the command line or the call
+        DocumentError       2   fix the document; carries every diagnostic at once
+        SourceError         2   a file that the document names cannot be captured
+      StateError            3   legal, but not now
+        IllegalTransition   3   the machine does not declare this move
+        RunHeld             3   another live process owns the run
+        LeaseLost           3   this process no longer owns the run
+        UncertainEffect     3   an effect may have happened; reconcile it first
+      RunFailed             4   the run ended in failure
+        EffectError         4   an executor failed; `retryable` and `ambiguous` say how
+      StoreError            5   the database could not keep its promise
+        StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly, StoreUnsafe
+        SchemaTooNew, StaleVersion
+      PrerequisiteError     6   something outside is missing: a credential, a program
+      RunCancelled        130   the run was cancelled
+    Bug(RuntimeError)      70   an invariant broke; please report it
+
+A code is stable: scripts may compare it. `docs/errors.md` explains each one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentctl.diagnostics import Diagnostic
+
+
+class AgentctlError(Exception):
+    """Base of all deliberate errors: a message, a stable code, an exit code and a next step."""
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self, message: str, *, help: str | None = None, run_id: str | None = None
+    ) -> None:
+        self.message = message
+        self.help = help
+        self.run_id = run_id
+        super().__init__(message)
+
+
+class UsageError(AgentctlError):
+    """The command line or the call is wrong."""
+
+    code = "usage"
+    exit_code = 2
+
+
+class DocumentError(UsageError):
+    """A document does not compile; `diagnostics` names every problem with its place."""
+
+    code = "invalid_document"
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        first = self.diagnostics[0].message if self.diagnostics else "invalid document"
+        more = len(self.diagnostics) - 1
+        super().__init__(first + (f" (and {more} more)" if more > 0 else ""))
+
+
+class SourceError(UsageError):
+    """A file that a document or the command line names cannot be captured."""
+
+    code = "source_error"
+
+
+class UnknownRun(UsageError):
+    """No run has this id."""
+
+    code = "unknown_run"
+
+
+class StateError(AgentctlError):
+    """The request is legal, but not in the present state."""
+
+    code = "not_now"
+    exit_code = 3
+
+
+class IllegalTransition(StateError):
+    """The machine declares no such move."""
+
+    code = "illegal_transition"
+
+    def __init__(self, machine: str, state: str, event: str, legal: Sequence[str]) -> None:
+        self.machine, self.state, self.event, self.legal = machine, state, event, tuple(legal)
+        allowed = ", ".join(self.legal) or "none"
+        super().__init__(f"{machine}: {event!r} is not legal in {state!r}; legal: {allowed}")
+
+
+class RunHeld(StateError):
+    """Another live process owns the run."""
+
+    code = "run_held"
+
+
+class LeaseLost(StateError):
+    """Another process took the run over; nothing of this commit was stored."""
+
+    code = "lease_lost"
+
+
+class UncertainEffect(StateError):
+    """An effect may have happened, and only a reconciliation can say so."""
+
+    code = "uncertain_effect"
+
+
+class PolicyPreflight(StateError):
+    """A destination or permission was refused before any state was created."""
+
+    code = "policy_preflight"
+
+
+class RunFailed(AgentctlError):
+    """The run ended in failure."""
+
+    code = "run_failed"
+    exit_code = 4
+
+
+class EffectError(RunFailed):
+    """An executor failed.
+
+    `retryable`: the failure is definite and trying again may help.
+    `ambiguous`: the effect may have happened all the same.
+    """
+
+    code = "effect_failed"
+
+    def __init__(
+        self, message: str, *, code: str = "", retryable: bool = False, ambiguous: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.kind = code or self.code
+        self.retryable = retryable
+        self.ambiguous = ambiguous
+
+
+class StoreError(AgentctlError):
+    """The database could not do what was asked; nothing half-written remains."""
+
+    code = "store"
+    exit_code = 5
+
+
+class StoreBusy(StoreError):
+    """Another writer held the database for longer than the bounded wait."""
+
+    code = "store_busy"
+
+
+class StoreCorrupt(StoreError):
+    """The file is not a database of ours, or its history does not add up."""
+
+    code = "store_corrupt"
+
+
+class StoreFull(StoreError):
+    """The disk is full; the last commit was not stored."""
+
+    code = "store_full"
+
+
+class StoreReadOnly(StoreError):
+    """The database or its folder cannot be written."""
+
+    code = "store_read_only"
+
+
+class StoreUnsafe(StoreError):
+    """The file system cannot keep SQLite's locking promises."""
+
+    code = "store_unsafe"
+
+
+class SchemaTooNew(StoreError):
+    """A newer agentctl wrote this database."""
+
+    code = "schema_too_new"
+
+
+class StaleVersion(StoreError):
+    """A record changed since it was read; nothing of this commit was stored."""
+
+    code = "stale_version"
+
+
+class PrerequisiteError(AgentctlError):
+    """Something outside is missing: a credential, a program, a server."""
+
+    code = "prerequisite_missing"
+    exit_code = 6
+
+
+class RunCancelled(AgentctlError):
+    """The run was cancelled by a person or a signal."""
+
+    code = "cancelled"
+    exit_code = 130
+
+
+class Bug(RuntimeError):
+    """An invariant of agentctl broke: please report it."""
+
+    code: ClassVar[str] = "bug"
+    exit_code: ClassVar[int] = 70

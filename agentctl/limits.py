@@ -1,0 +1,34 @@
+"""Every bound of agentctl with its name; units end the names.
+
+Reaching a limit is an error that says the limit. Sources: the document contract (sections 1 to
+3 of the specification) unless a comment gives another reason.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+DOCUMENT_BYTES_MAX: Final = 1 << 20
+# Deeper trees only ever come from hostile files; Python's own recursion limit is near 1,000.
+DOCUMENT_DEPTH_MAX: Final = 100
+# An alias may not multiply the document: total nodes after expansion.
+DOCUMENT_NODES_MAX: Final = 200_000
+VARS_FILE_BYTES_MAX: Final = 1 << 20
+VARS_FILES_MAX: Final = 256
+VARS_FILES_TOTAL_BYTES_MAX: Final = 16 << 20
+
+EXPANSION_ITEMS_MAX: Final = 256
+LOOP_ITERATIONS_MAX: Final = 64
+CONCURRENCY_MAX: Final = 64
+SUBWORKFLOW_DEPTH_MAX: Final = 16
+TASKS_MAX: Final = 20_000
+TEMPLATE_TEXT_BYTES_MAX: Final = 1 << 20
+RETRY_ATTEMPTS_MAX: Final = 20
+RETRY_BACKOFF_MS_MAX: Final = 60_000
+
+TOOL_FILE_BYTES_MAX: Final = 1 << 20
+FILE_BYTES_MAX: Final = 16 << 20
+OUTPUT_BYTES_MAX: Final = 16 << 20
+
+STREAM_EVENT_BYTES_MAX: Final = 4 << 10
+STREAM_EVENTS_PER_ATTEMPT_MAX: Final = 256
