@@ -3,7 +3,12 @@
     from agentctl import Engine
     from agentctl.testing import CrashPoint, FixedEntropy, ManualClock
 
-    engine = Engine(tmp_path / "t.db", clock=ManualClock(), entropy=FixedEntropy())
+    engine = Engine(
+        tmp_path / "t.db",
+        clock=ManualClock(),
+        entropy=FixedEntropy(),
+        wrap_store=CrashPoint(at=3).watch,
+    )
 
 A manual clock never waits: a retry that is due in an hour runs at once, and the clock then
 shows that hour. `CrashPoint` stops the engine at the n-th commit as if the process had died.
@@ -11,7 +16,8 @@ shows that hour. `CrashPoint` stops the engine at the n-th commit as if the proc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from attr import define, field
 
@@ -19,9 +25,11 @@ from agentctl.clock import Instant
 from agentctl.effects.system import uuid7
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agentctl.engine.apply import Work
+    from agentctl.engine.ports import Journal, NewRun
+    from agentctl.store.sqlite import SqliteStore
+
+T = TypeVar("T")
 
 EPOCH: Instant = 1_750_000_000_000_000
 
@@ -65,19 +73,69 @@ class SimulatedCrash(BaseException):
     """The process died here, as far as the engine can tell."""
 
 
+def die() -> None:
+    """Crash by raising; nothing but a test catches it."""
+    raise SimulatedCrash
+
+
 @define
 class CrashPoint:
-    """Crashes before or after the n-th commit; give it to `Engine(on_commit=…)`."""
+    """Crashes before or after the n-th commit; `crash` may also be a real kill -9.
+
+    Give it to an engine: `Engine(db, wrap_store=CrashPoint(3).watch)`.
+    """
 
     at: int
     after: bool = False
+    crash: Callable[[], None] = die
     count: int = field(default=0, init=False)
 
-    def __call__(self, work: Work, commit: Callable[[Work], None]) -> None:
+    def watch(self, store: SqliteStore) -> SqliteStore:
+        """Return a store whose commits this crash point counts."""
+        return cast("SqliteStore", WatchedStore(store, self))
+
+    def __call__(self, commit: Callable[[], T]) -> T:
         """Commit, unless this is the commit to die at."""
         self.count += 1
         if self.count == self.at and not self.after:
-            raise SimulatedCrash
-        commit(work)
-        if self.count == self.at:
-            raise SimulatedCrash
+            self.crash()
+        result = commit()
+        if self.count == self.at and self.after:
+            self.crash()
+        return result
+
+
+class WatchedStore:
+    """A store that asks a hook around every commit of its runs."""
+
+    def __init__(self, store: SqliteStore, hook: CrashPoint) -> None:
+        self._store = store
+        self._hook = hook
+
+    def __getattr__(self, name: str) -> object:
+        """Pass everything else through."""
+        return getattr(self._store, name)
+
+    def create_run(self, new: NewRun, work: Work) -> WatchedJournal:
+        """Count the commit that creates a run."""
+        return WatchedJournal(self._hook(lambda: self._store.create_run(new, work)), self._hook)
+
+    def claim_run(self, run_id: str, now: Instant) -> WatchedJournal:
+        """Watch the journal of a run that is taken up again."""
+        return WatchedJournal(self._store.claim_run(run_id, now), self._hook)
+
+
+class WatchedJournal:
+    """A journal that asks a hook around every commit."""
+
+    def __init__(self, journal: Journal, hook: CrashPoint) -> None:
+        self._journal = journal
+        self._hook = hook
+
+    def __getattr__(self, name: str) -> object:
+        """Pass everything else through."""
+        return getattr(self._journal, name)
+
+    def commit(self, work: Work) -> None:
+        """Count one commit."""
+        self._hook(lambda: self._journal.commit(work))

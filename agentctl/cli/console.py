@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TextIO
 
     from agentctl.jsonvalue import JsonObject, JsonValue
 
@@ -40,11 +41,11 @@ class Console:
         """Whether a person reads the output."""
         return self.output == "human"
 
-    def uses_colour(self) -> bool:
-        """Say whether text on standard output may be coloured."""
+    def uses_colour(self, stream: TextIO | None = None) -> bool:
+        """Say whether text on a stream, by default standard output, may be coloured."""
         if self.colour == "auto":
             plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
-            return sys.stdout.isatty() and not plain
+            return (stream or sys.stdout).isatty() and not plain
         return self.colour == "always"
 
     def result(self, kind: str, data: JsonValue, human: Callable[[], str]) -> None:
@@ -70,16 +71,15 @@ class Console:
             _write(sys.stderr, text)
 
 
-def _write(stream: object, text: str) -> None:
+def _write(stream: TextIO, text: str) -> None:
     if text and not text.endswith("\n"):
         text += "\n"
-    buffer = getattr(stream, "buffer", None)
-    flush = getattr(stream, "flush", None)
-    if buffer is None:
-        print(text, end="", file=sys.stdout if stream is sys.stdout else sys.stderr)
-        return
-    if flush is not None:
-        flush()
     # A lone surrogate (a file name that is not UTF-8) becomes the escape that JSON has for it.
-    buffer.write(text.encode("utf-8", "backslashreplace"))
+    data = text.encode("utf-8", "backslashreplace")
+    stream.flush()
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:
+        stream.write(data.decode("utf-8"))
+        return
+    buffer.write(data)
     buffer.flush()

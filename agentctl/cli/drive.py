@@ -41,7 +41,7 @@ async def _with_signals(
             os._exit(_FORCED_EXIT_CODE)
         name = signal.Signals(number).name
         console.note(f"{name}: cancelling; once more to leave at once")
-        engine.interrupt(actor=login(), reason=f"signal {name}")
+        engine.interrupt(login(), f"signal {name}")
 
     for number in _SIGNALS:
         loop.add_signal_handler(number, stop, number)

@@ -8,15 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentctl.cli import given
+from agentctl.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from agentctl.cli.console import Console
-    from agentctl.door import Engine, Loaded
+    from agentctl.door import Engine
     from agentctl.engine.plan import Plan
     from agentctl.jsonvalue import JsonObject
+    from agentctl.loading import Loaded
 
 
 def open_engine(console: Console) -> Engine:
@@ -34,9 +36,13 @@ def load(
     pairs: Sequence[str] | None = None,
 ) -> Loaded:
     """Compile a file. Raises DocumentError with every problem, or UsageError."""
+    from pathlib import Path
+
+    if "\0" in file:
+        raise UsageError("a file name cannot hold a NUL character")
     return engine.load(
-        file,
-        workspace=workspace,
+        Path(file),
+        workspace=base_folder(file, workspace),
         vars_files=list(vars_files or ()),
         variables=given.variables(pairs),
     )
@@ -45,9 +51,11 @@ def load(
 def show_warnings(console: Console, loaded: Loaded) -> None:
     """Tell a person what the compiler warns of."""
     if loaded.warnings and console.is_human:
+        import sys
+
         from agentctl.cli import problems
 
-        console.note(problems.render(loaded.warnings, colour=console.uses_colour()))
+        console.note(problems.render(loaded.warnings, colour=console.uses_colour(sys.stderr)))
 
 
 def summary(loaded: Loaded) -> JsonObject:
@@ -67,14 +75,17 @@ def summary(loaded: Loaded) -> JsonObject:
     }
 
 
-def workspace_of(plan: Plan, file: str, workspace: str | None) -> Path:
-    """Return the folder a workflow works in: `policy.workspaceRoot` from the given folder.
+def base_folder(file: str, workspace: str | None) -> str:
+    """Return the folder that `policy.workspaceRoot` starts from: by default the file's own."""
+    import os.path
 
-    Without one it starts from the folder of the workflow file.
-    """
+    return workspace if workspace is not None else os.path.dirname(file) or "."
+
+
+def workspace_of(plan: Plan, base: str) -> Path:
+    """Return the folder a workflow works in."""
     from pathlib import Path
 
     policy = plan.definitions.get("policy")
     root = policy.get("workspaceRoot") if isinstance(policy, dict) else None
-    base = Path(workspace) if workspace is not None else Path(file).parent
-    return base / (root if isinstance(root, str) else ".")
+    return Path(base) / (root if isinstance(root, str) else ".")

@@ -17,7 +17,6 @@ from agentctl.cli.console import Console
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentctl.cli.console import Output
     from agentctl.errors import AgentctlError
     from agentctl.jsonvalue import JsonObject
 
@@ -35,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def run(argv: list[str]) -> int:
     """Run one command and return its exit code; nothing is raised."""
     console = Console()
-    console.output = _asked_output(argv)
+    _take_asked(console, argv)
     console.verbose = "--verbose" in argv
     try:
         return _invoke(argv, console)
@@ -60,15 +59,15 @@ def _invoke(argv: list[str], console: Console) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _asked_output(argv: Sequence[str]) -> Output:
-    """Return the output mode that the arguments ask for, even when they do not parse."""
-    asked: Output = "human"
-    for place, word in enumerate(argv):
-        following = argv[place + 1] if word == "--output" and place + 1 < len(argv) else ""
-        value = word.removeprefix("--output=") if word.startswith("--output=") else following
-        if value == "json" or value == "jsonl":
-            asked = value
-    return asked
+def _take_asked(console: Console, argv: Sequence[str]) -> None:
+    """Set the output mode and colour that the arguments ask for, even when they do not parse."""
+    for word, following in zip(argv, [*argv[1:], ""], strict=True):
+        name, equals, value = word.partition("=")
+        asked = value if equals else following
+        if name == "--output" and (asked == "json" or asked == "jsonl"):
+            console.output = asked
+        elif name == "--color" and (asked == "always" or asked == "never"):
+            console.colour = asked
 
 
 def _report_usage(console: Console, argv: Sequence[str], error: TyperException) -> int:
@@ -109,7 +108,7 @@ def _report_document(console: Console, error: AgentctlError) -> int:
 
     found = problems.of(error)
     if console.is_human:
-        console.note(problems.render(found, colour=console.uses_colour()))
+        console.note(problems.render(found, colour=console.uses_colour(sys.stderr)))
         return error.exit_code
     listed = problems.as_json(found)
     body = _error_body(console, error.code, error.exit_code, error.message, error.help, None)
@@ -132,7 +131,7 @@ def _report(
         return exit_code
     from agentctl.cli.paint import paint, visible
 
-    head = paint(f"error[{code}]:", "red", console.uses_colour())
+    head = paint(f"error[{code}]:", "red", console.uses_colour(sys.stderr))
     lines = [f"{head} {visible(message)}"]
     if help:
         lines.append(f"  help: {visible(help)}")

@@ -99,10 +99,17 @@ def write_text(context: EffectContext, path: str, content: str) -> JsonObject:
     )
 
 
-def preview_write(context: EffectContext, path: str, content: str) -> JsonObject:
-    """Return what `write_text` would, without touching anything."""
+def preview_write(
+    context: EffectContext, path: str, content: str, earlier: str | None
+) -> JsonObject:
+    """Return what `write_text` would, without touching anything.
+
+    `earlier` is the text of a write to the same path that was previewed before.
+    """
     root, parts = writable_place(context, path)
     before = _read_bytes(root, parts, path, FILE_BYTES_MAX)
+    if earlier is not None:
+        before = earlier.encode("utf-8", "surrogatepass")
     data = content.encode("utf-8", "surrogatepass")
     return _record(
         {"path": path, **_facts(data)},
@@ -112,6 +119,12 @@ def preview_write(context: EffectContext, path: str, content: str) -> JsonObject
         diff=_diff(path, before, data),
         predictability="fully_predictable",
     )
+
+
+def text_record(path: str, content: str) -> JsonObject:
+    """Return the record of having read a text."""
+    data = content.encode("utf-8", "surrogatepass")
+    return _record({"path": path, "content": content, **_facts(data)})
 
 
 def writable_place(context: EffectContext, path: str) -> tuple[str, tuple[str, ...]]:

@@ -120,6 +120,10 @@ class Store(Protocol):
         """Read the journal from a sequence number on, oldest first."""
         ...
 
+    def run_of_approval(self, approval_id: str) -> str | None:
+        """Return the run that an approval request belongs to."""
+        ...
+
     def stream_events(self, run_id: str) -> list[StreamEvent]:
         """Read a run's stream records, in order."""
         ...

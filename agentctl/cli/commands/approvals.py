@@ -66,13 +66,15 @@ def _decide(
 ) -> int:
     from agentctl.cli.drive import login
     from agentctl.cli.loading import open_engine
+    from agentctl.engine.view import approval_view
 
     engine = open_engine(console)
     try:
-        data = engine.decide_approval(
+        decided = engine.decide_approval(
             approval_id, approve=approves, actor=actor or login(), reason=reason
         )
-        console.result("Approval", data, lambda: f"approval {approval_id} {data.get('state')}")
+        data = approval_view(decided)
+        console.result("Approval", data, lambda: f"approval {approval_id} {decided.state}")
         return 0
     finally:
         engine.close()
@@ -85,4 +87,5 @@ def _table(listed: list[JsonValue]) -> str:
     if not rows:
         return "nothing waits for an answer"
     keys = ("approvalId", "taskId", "state", "summary")
-    return table(("approval", "task", "state", "asks for"), [[str(r[k]) for k in keys] for r in rows])
+    cells = [[str(row[key]) for key in keys] for row in rows]
+    return table(("approval", "task", "state", "asks for"), cells)

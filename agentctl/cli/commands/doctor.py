@@ -25,7 +25,7 @@ def doctor(
     from agentctl.cli.readiness import SCOPE, examine
 
     loaded = loading.load(loading.open_engine(console), file, workspace)
-    seen = examine(loaded.plan, loading.workspace_of(loaded.plan, file, workspace))
+    seen = examine(loaded.plan, loading.workspace_of(loaded.plan, loading.base_folder(file, workspace)))
     data = {
         "ready": seen.is_ready,
         "workflow": loaded.plan.workflow_name,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentctl.cli import options
 from agentctl.cli.command import command, single
 from agentctl.cli.console import Console
+
+if TYPE_CHECKING:
+    from agentctl.engine.records import RunHistory
 
 app = single()
 
@@ -25,14 +30,31 @@ def resume(
     engine = open_engine(console)
     try:
         history = about(console, engine, run_id)
+        if workspace is not None:
+            _require_same_folder(history, workspace)
         with following(console, engine, plan_order(history)):
             outcome = drive(
                 console,
                 engine,
-                lambda: engine.resume(
-                    run_id, workspace=workspace, timeout_seconds=timeout_seconds
-                ),
+                lambda: engine.resume(run_id, timeout_seconds=timeout_seconds),
             )
         return report(console, outcome)
     finally:
         engine.close()
+
+
+def _require_same_folder(history: RunHistory, workspace: str) -> None:
+    """Raise UsageError unless the folder is the one the run was started in."""
+    import os.path
+
+    from agentctl.cli.loading import workspace_of
+    from agentctl.engine.plan import plan_from_json
+    from agentctl.errors import UsageError
+
+    given = os.path.realpath(workspace_of(plan_from_json(history.plan), workspace))
+    if given != history.run.workspace:
+        raise UsageError(
+            f"run {history.run.id} works in {history.run.workspace}, not in {given}",
+            help="leave --workspace out: a run keeps the folder it was started in",
+            run_id=history.run.id,
+        )

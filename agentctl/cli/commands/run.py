@@ -11,8 +11,10 @@ from agentctl.cli.command import command, single
 from agentctl.cli.console import Console
 
 if TYPE_CHECKING:
-    from agentctl.door import Engine, Loaded
+    from agentctl.door import Engine
+    from agentctl.engine.events import RunOutcome
     from agentctl.jsonvalue import JsonObject
+    from agentctl.loading import Loaded
 
 app = single()
 
@@ -51,13 +53,17 @@ def run(
     engine = loading.open_engine(console)
     try:
         loaded = loading.load(engine, file, workspace, vars_file, var)
-        packs.require_lock(file, loaded, locked=locked, offline=offline)
+        packs.require_lock(file, loaded.plan, locked=locked, offline=offline)
         loading.show_warnings(console, loaded)
+        base = loading.base_folder(file, workspace)
         if check:
-            return _preview(console, engine, loaded, values, workspace, diff)
-        return _start(
-            console, engine, loaded, values, workspace, timeout_seconds, interactive=interactive
-        )
+            return _preview(console, engine, loaded, values, base, diff=diff)
+        outcome = _start(console, engine, loaded, values, base, timeout_seconds)
+        if interactive:
+            from agentctl.cli.approving import approve_and_resume
+
+            outcome = approve_and_resume(console, engine, outcome)
+        return _report(console, outcome)
     finally:
         engine.close()
 
@@ -67,30 +73,27 @@ def _start(
     engine: Engine,
     loaded: Loaded,
     values: JsonObject,
-    workspace: str | None,
+    base: str,
     timeout_seconds: float | None,
-    *,
-    interactive: bool,
-) -> int:
-    from agentctl.cli.approving import ask
+) -> RunOutcome:
     from agentctl.cli.drive import drive
     from agentctl.cli.follow import following
-    from agentctl.cli.outcome import report
     from agentctl.cli.readiness import require_credentials
 
     require_credentials(loaded.plan)
     with following(console, engine, loaded.plan.order):
-        outcome = drive(
+        return drive(
             console,
             engine,
             lambda: engine.start(
-                loaded,
-                inputs=values,
-                workspace=workspace,
-                timeout_seconds=timeout_seconds,
-                interactive=ask if interactive else None,
+                loaded, inputs=values, workspace=base, timeout_seconds=timeout_seconds
             ),
         )
+
+
+def _report(console: Console, outcome: RunOutcome) -> int:
+    from agentctl.cli.outcome import report
+
     return report(console, outcome)
 
 
@@ -99,11 +102,14 @@ def _preview(
     engine: Engine,
     loaded: Loaded,
     values: JsonObject,
-    workspace: str | None,
+    base: str,
+    *,
     diff: bool,
 ) -> int:
+    import asyncio
+
     from agentctl.cli.preview import human
 
-    data = engine.preview(loaded, inputs=values, workspace=workspace)
+    data = asyncio.run(engine.preview(loaded, inputs=values, workspace=base))
     console.result("RunPreview", data, lambda: human(data, diff=diff))
     return 0

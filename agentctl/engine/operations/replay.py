@@ -16,15 +16,16 @@ from agentctl.engine.plan import plan_from_json
 from agentctl.engine.ports import NewRun
 from agentctl.engine.records import RunHistory
 from agentctl.engine.state import state_from_history
+from agentctl.engine.stream import stream_event
 from agentctl.errors import StateError
 from agentctl.machines.names import RunStates, TaskStates
 from agentctl.machines.sets import RUN_FINAL, TASK_FINAL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from agentctl.clock import Instant
-    from agentctl.engine.events import RunOutcome
+    from agentctl.engine.events import Listener, RunOutcome
     from agentctl.engine.ports import Entropy, Store
     from agentctl.engine.records import TaskRecord
     from agentctl.machines.names import RunEvent, TaskEvent
@@ -42,8 +43,14 @@ _RUN_EVENTS: Mapping[str, RunEvent] = {
 }
 
 
-def replay(run_id: str, store: Store, entropy: Entropy, now: Instant) -> RunOutcome:
-    """Store a recorded copy of a finished run and return its outcome.
+def replay(
+    run_id: str,
+    store: Store,
+    entropy: Entropy,
+    now: Instant,
+    listeners: Sequence[Listener] = (),
+) -> RunOutcome:
+    """Store a recorded copy of a finished run, tell its stream again, and return its outcome.
 
     Raises UnknownRun, and StateError while the run is not over.
     """
@@ -75,6 +82,9 @@ def replay(run_id: str, store: Store, entropy: Entropy, now: Instant) -> RunOutc
     )
     work.stream.extend(store.stream_events(run_id))
     store.create_run(new, work).release()
+    for one in work.stream:
+        for listener in listeners:
+            listener(stream_event(run.id, run_id, one))
     copied = RunHistory(
         run=run,
         plan=source.plan,

@@ -1,0 +1,371 @@
+"""`Engine`: the door for services that embed agentctl, and what the CLI itself stands on.
+
+    from agentctl import Engine
+
+    engine = Engine("state.db")
+
+    @engine.action("charge", idempotency="keyed")
+    async def charge(amount: int, idempotency_key: str) -> dict[str, object]: ...
+
+    outcome = await engine.start(engine.load("order.yaml"), inputs={"amount": 5})
+
+Async calls come first; every one has a `…_sync` twin for scripts, which must not be called from
+a running event loop. An engine holds no global state: several may live in one process.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
+
+from agentctl.clock import SystemClock
+from agentctl.effects.functions import OPERATION, FunctionAction, FunctionExecutor
+from agentctl.effects.registry import executors_for
+from agentctl.effects.system import SystemEntropy, SystemTimer
+from agentctl.engine.programs import operations
+from agentctl.errors import Bug, PrerequisiteError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
+
+    from agentctl.clock import Clock
+    from agentctl.engine.events import Listener, RunOutcome
+    from agentctl.engine.plan import Plan
+    from agentctl.engine.ports import Entropy, Executor, Timer
+    from agentctl.engine.records import ApprovalRecord, Idempotency, RunHistory
+    from agentctl.engine.runner import Runner, RunPorts
+    from agentctl.jsonvalue import JsonObject, JsonValue
+    from agentctl.loading import Loaded
+    from agentctl.store.sqlite import SqliteStore
+
+    F = TypeVar("F", bound=Callable[..., object])
+    T = TypeVar("T")
+
+DEFAULT_DATABASE = ".agentctl/runtime.db"
+
+
+class Engine:
+    """Loads workflows, and starts, resumes, cancels, replays and inspects runs.
+
+    `db` is the SQLite file, made on first use. `durability` "full" survives a power failure,
+    "normal" a crash of the process. `workspace` is the folder that workflows may touch; it
+    defaults to the current directory.
+    """
+
+    def __init__(
+        self,
+        db: str | Path = DEFAULT_DATABASE,
+        *,
+        durability: Literal["full", "normal"] = "full",
+        workspace: str | Path | None = None,
+        clock: Clock | None = None,
+        entropy: Entropy | None = None,
+        timer: Timer | None = None,
+        unsafe_journal: bool = False,
+        wrap_store: Callable[[SqliteStore], SqliteStore] | None = None,
+    ) -> None:
+        self._db = Path(db)
+        self._durability = durability
+        self._workspace = None if workspace is None else Path(workspace)
+        self._clock = clock or SystemClock()
+        self._entropy = entropy or SystemEntropy()
+        self._timer = timer or _timer_of(self._clock)
+        self._unsafe_journal = unsafe_journal
+        self._wrap_store = wrap_store
+        self._store: SqliteStore | None = None
+        self._functions: dict[str, FunctionAction] = {}
+        self._listeners: list[Listener] = []
+        self._runners: dict[str, Runner] = {}
+
+    @property
+    def store(self) -> SqliteStore:
+        """The database, opened on first use."""
+        if self._store is None:
+            from agentctl.store import open_store
+
+            opened = open_store(
+                self._db,
+                durability=self._durability,
+                clock=self._clock,
+                unsafe_journal=self._unsafe_journal,
+            )
+            self._store = opened if self._wrap_store is None else self._wrap_store(opened)
+        return self._store
+
+    def close(self) -> None:
+        """Close the database; the engine opens it again when it is used again."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def __enter__(self) -> Engine:
+        """Return the engine itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the database."""
+        self.close()
+
+    def action(
+        self, name: str, *, idempotency: Idempotency = "at_most_once", thread: bool = True
+    ) -> Callable[[F], F]:
+        """Register a Python function as the action `name`.
+
+        Its parameters become the input schema; a parameter `idempotency_key` is given the key
+        that stays the same over every attempt to do this one effect. `idempotency` decides
+        what happens after a crash between dispatch and confirmation: pure, idempotent and
+        keyed functions are called again, at_most_once ones never, and wait for a person. A
+        plain function runs in a thread unless `thread` is false.
+        """
+
+        def register(call: F) -> F:
+            from inspect import iscoroutinefunction
+
+            from agentctl.effects.signatures import input_schema, wants_key
+
+            if name in self._functions:
+                raise UsageError(f"the action {name!r} is registered already")
+            self._functions[name] = FunctionAction(
+                name=name,
+                call=call,
+                idempotency=idempotency,
+                input_schema=input_schema(call),
+                is_async=iscoroutinefunction(call),
+                in_thread=thread,
+                wants_key=wants_key(call),
+            )
+            return call
+
+        return register
+
+    def load(
+        self,
+        source: str | Path | Mapping[str, JsonValue],
+        *,
+        workspace: str | Path | None = None,
+        vars_files: Sequence[str] = (),
+        variables: Mapping[str, JsonValue] | None = None,
+    ) -> Loaded:
+        """Compile a workflow from a path, a text with a line break, or a mapping.
+
+        Raises DocumentError with every problem at once.
+        """
+        from agentctl.loading import load
+
+        return load(
+            source,
+            workspace=str(workspace or self._workspace or Path.cwd()),
+            vars_files=vars_files,
+            variables=dict(variables or {}),
+            functions=self._functions.values(),
+        )
+
+    async def start(
+        self,
+        loaded: Loaded,
+        *,
+        inputs: JsonObject | None = None,
+        workspace: str | Path | None = None,
+        timeout_seconds: float | None = None,
+    ) -> RunOutcome:
+        """Run a workflow until it ends or has to wait for a person.
+
+        `inputs` overlay the workflow's defaults. Raises DocumentError for inputs that do not
+        fit, PrerequisiteError when something outside is missing; a run that fails is an
+        outcome, not an exception.
+        """
+        from agentctl.engine.operations.start import StartRequest, start
+
+        plan = loaded.plan
+        ports = self._ports(plan)
+        request = StartRequest(
+            plan=plan,
+            inputs=loaded.inputs(inputs),
+            vars=loaded.overrides,
+            workspace=self._workspace_of(plan, workspace),
+            source=loaded.text,
+            timeout_seconds=timeout_seconds,
+        )
+        return await self._run(start(request, self.store, self._entropy, ports))
+
+    async def resume(
+        self, run_id: str, *, timeout_seconds: float | None = None
+    ) -> RunOutcome:
+        """Go on with a run after a crash, a pause or a decision.
+
+        Raises UnknownRun, StateError when the run is over, UncertainEffect while an effect
+        waits for reconciliation, and RunHeld while another process owns the run.
+        """
+        from agentctl.engine.operations.resume import resume
+        from agentctl.engine.plan import plan_from_json
+
+        plan = plan_from_json(self.store.load_run(run_id).plan)
+        runner = resume(
+            run_id, self.store, self._ports(plan), timeout_seconds=timeout_seconds
+        )
+        return await self._run(runner)
+
+    async def replay(self, run_id: str) -> RunOutcome:
+        """Store a recorded copy of a finished run; nothing is dispatched."""
+        from agentctl.engine.operations.replay import replay
+
+        return replay(run_id, self.store, self._entropy, self._clock.now(), self._listeners)
+
+    async def cancel(self, run_id: str, *, actor: str, reason: str = "") -> RunOutcome | None:
+        """Cancel a run; None means that its live owner was asked to."""
+        from agentctl.engine.operations.cancel import cancel
+
+        mine = self._runners.get(run_id)
+        if mine is not None:
+            mine.interrupt(actor, reason)
+            return None
+        return cancel(run_id, self.store, self._clock.now(), actor=actor, reason=reason)
+
+    def interrupt(self, actor: str, reason: str) -> None:
+        """Ask every run of this engine to cancel durably; for signal handlers on the loop."""
+        for runner in list(self._runners.values()):
+            runner.interrupt(actor, reason)
+
+    def decide_approval(
+        self, approval_id: str, *, approve: bool, actor: str, reason: str = ""
+    ) -> ApprovalRecord:
+        """Approve or reject a pending request; resuming the run acts on it."""
+        from agentctl.engine.operations.approve import decide
+
+        return decide(
+            approval_id,
+            self.store,
+            self._clock.now(),
+            approve=approve,
+            actor=actor,
+            reason=reason,
+        )
+
+    async def preview(
+        self,
+        loaded: Loaded,
+        *,
+        inputs: JsonObject | None = None,
+        workspace: str | Path | None = None,
+    ) -> JsonObject:
+        """Say what a run would do, touching nothing and storing nothing."""
+        from agentctl.effects.preview import preview_executors
+        from agentctl.engine.operations.preview import preview
+        from agentctl.engine.operations.start import StartRequest
+
+        request = StartRequest(
+            plan=loaded.plan,
+            inputs=loaded.inputs(inputs),
+            vars=loaded.overrides,
+            workspace=self._workspace_of(loaded.plan, workspace),
+        )
+        return await preview(
+            request,
+            self._entropy,
+            self._make_ports(preview_executors(operations(loaded.plan))),
+        )
+
+    def history(self, run_id: str) -> RunHistory:
+        """Read everything stored about a run. Raises UnknownRun."""
+        return self.store.load_run(run_id)
+
+    def inspect(self, run_id: str) -> JsonObject:
+        """Return a run as `agentctl inspect --output json` shows it. Raises UnknownRun."""
+        from agentctl.engine.view import inspect_view
+
+        return inspect_view(
+            self.store.load_run(run_id),
+            self.store.transitions(run_id),
+            stream=self.store.stream_events(run_id),
+        )
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` for every stored event of runs started after now.
+
+        Returns a function that ends the subscription. Listeners run on the event loop between
+        commits, so they must be quick.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def start_sync(
+        self,
+        loaded: Loaded,
+        *,
+        inputs: JsonObject | None = None,
+        workspace: str | Path | None = None,
+        timeout_seconds: float | None = None,
+    ) -> RunOutcome:
+        """Do what `start` does, from a script without an event loop."""
+        return _run_sync(
+            self.start(
+                loaded, inputs=inputs, workspace=workspace, timeout_seconds=timeout_seconds
+            )
+        )
+
+    def resume_sync(self, run_id: str, *, timeout_seconds: float | None = None) -> RunOutcome:
+        """Do what `resume` does, from a script without an event loop."""
+        return _run_sync(self.resume(run_id, timeout_seconds=timeout_seconds))
+
+    def replay_sync(self, run_id: str) -> RunOutcome:
+        """Do what `replay` does, from a script without an event loop."""
+        return _run_sync(self.replay(run_id))
+
+    def cancel_sync(self, run_id: str, *, actor: str, reason: str = "") -> RunOutcome | None:
+        """Do what `cancel` does, from a script without an event loop."""
+        return _run_sync(self.cancel(run_id, actor=actor, reason=reason))
+
+    async def _run(self, runner: Runner) -> RunOutcome:
+        run_id = runner.state.run.id
+        self._runners[run_id] = runner
+        try:
+            return await runner.run()
+        finally:
+            del self._runners[run_id]
+
+    def _ports(self, plan: Plan) -> RunPorts:
+        wanted = operations(plan)
+        executors, missing = executors_for(wanted - {OPERATION})
+        if missing:
+            raise PrerequisiteError(
+                f"nothing here can perform {', '.join(missing)}",
+                help="register an executor, or use another kind",
+            )
+        if OPERATION in wanted:
+            executors[OPERATION] = FunctionExecutor(self._functions)
+        return self._make_ports(executors)
+
+    def _make_ports(self, executors: Mapping[str, Executor]) -> RunPorts:
+        from agentctl.engine.runner import RunPorts
+
+        return RunPorts(
+            clock=self._clock,
+            timer=self._timer,
+            executors=executors,
+            listeners=tuple(self._listeners),
+        )
+
+    def _workspace_of(self, plan: Plan, workspace: str | Path | None) -> str:
+        """Return the real folder that a run may touch: the workspace joined with the policy's."""
+        policy = cast("JsonObject", plan.definitions["policy"])
+        base = Path(workspace or self._workspace or Path.cwd())
+        return os.path.realpath(base / cast("str", policy["workspaceRoot"]))
+
+
+def _timer_of(clock: Clock) -> Timer:
+    """Return the clock itself when it can wait, as the test kit's does."""
+    if hasattr(clock, "sleep_until"):
+        return cast("Timer", clock)
+    return SystemTimer(clock)
+
+
+def _run_sync(call: Coroutine[object, object, T]) -> T:
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(call)
+    call.close()
+    raise Bug("a …_sync call was made on a running event loop; await the async one instead")

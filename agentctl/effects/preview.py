@@ -1,0 +1,73 @@
+"""Executors of check mode: reads are real, writes are answered from memory, the rest is refused.
+
+Above: the door's `preview`. A read after a previewed write sees the previewed text.
+Source: specification, section 15 (check mode).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from agentctl.effects.files import Echo, ReadFile, ReadFileTool, text_record, preview_write
+from agentctl.errors import EffectError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentctl.engine.ports import EffectContext, Executor
+    from agentctl.engine.records import EffectRecord
+    from agentctl.jsonvalue import JsonObject, JsonValue
+
+UNPREDICTABLE = "requires_execution"
+
+
+class PreviewWrite:
+    """Answers a write with its diff, and remembers the text for later reads."""
+
+    def __init__(self, written: dict[str, str]) -> None:
+        self._written = written
+
+    async def execute(self, effect: EffectRecord, context: EffectContext) -> JsonValue:
+        """Return the record that the write would give."""
+        request = cast("JsonObject", effect.input)
+        path, content = str(request.get("path")), str(request.get("content"))
+        answer = preview_write(context, path, content, self._written.get(path))
+        self._written[path] = content
+        return answer
+
+
+class PreviewRead:
+    """Reads a previewed text if there is one, else the real file."""
+
+    def __init__(self, written: dict[str, str], real: Executor) -> None:
+        self._written = written
+        self._real = real
+
+    async def execute(self, effect: EffectRecord, context: EffectContext) -> JsonValue:
+        """Return the record that the read would give."""
+        path = str(cast("JsonObject", effect.input).get("path"))
+        if path in self._written:
+            return text_record(path, self._written[path])
+        return await self._real.execute(effect, context)
+
+
+class Unpredictable:
+    """Refuses what only execution could tell."""
+
+    async def execute(self, effect: EffectRecord, context: EffectContext) -> JsonValue:
+        """Raise the definite error that check mode reports as `requires_execution`."""
+        del context
+        raise EffectError(f"{effect.operation} is not executed in check mode", code=UNPREDICTABLE)
+
+
+def preview_executors(operations: Iterable[str]) -> dict[str, Executor]:
+    """Return the check-mode executor of every operation."""
+    written: dict[str, str] = {}
+    known: dict[str, Executor] = {
+        "builtin.read": PreviewRead(written, ReadFile()),
+        "builtin.workspace.read": ReadFileTool(),
+        "builtin.write": PreviewWrite(written),
+        "builtin.echo": Echo(),
+    }
+    refuse = Unpredictable()
+    return {operation: known.get(operation, refuse) for operation in operations}

@@ -1,0 +1,76 @@
+"""Why a run does not move, and what would move it.
+
+Above: `agentctl runs` and `agentctl inspect`. Below: records and the machines' sets. Pure: the
+holder of the lease and the present instant are given.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attr import frozen
+
+from agentctl.engine.view import pending_approvals
+from agentctl.machines.names import RunStates, TaskStates
+from agentctl.machines.sets import EFFECT_UNSETTLED, RUN_FINAL, TASK_LIVE
+
+if TYPE_CHECKING:
+    from agentctl.clock import Instant
+    from agentctl.engine.records import RunHistory
+    from agentctl.jsonvalue import JsonObject
+
+
+@frozen(kw_only=True)
+class Stillness:
+    """What a run waits for, and the command that would let it go on."""
+
+    reason: str
+    next_step: str
+
+    def as_json(self) -> JsonObject:
+        """Return the public JSON."""
+        return {"reason": self.reason, "next": self.next_step}
+
+
+def stillness(history: RunHistory, *, is_held: bool, now: Instant) -> Stillness | None:
+    """Return why a run stands still, or None when it is over or a live process moves it."""
+    run = history.run
+    if run.state in RUN_FINAL:
+        return None
+    questions = pending_approvals(history)
+    if questions:
+        first = questions[0]
+        more = f" and {len(questions) - 1} more" if len(questions) > 1 else ""
+        return Stillness(
+            reason=f"waits for a person: {first.summary} of task {first.task_id}{more}",
+            next_step=f"agentctl approvals approve {first.id}",
+        )
+    uncertain = [one for one in history.effects if one.state in EFFECT_UNSETTLED]
+    if uncertain:
+        first_effect = uncertain[0]
+        return Stillness(
+            reason=f"{first_effect.operation} of task {first_effect.task_id} may have happened",
+            next_step=f"agentctl effects inspect {run.id} {first_effect.id[:16]}",
+        )
+    if is_held:
+        return None
+    return Stillness(reason=_unowned(history, now), next_step=f"agentctl resume {run.id}")
+
+
+def _unowned(history: RunHistory, now: Instant) -> str:
+    state = history.run.state
+    if state == RunStates.created:
+        return "was created and never started"
+    if state == RunStates.paused:
+        return "is paused, and what it waited for was decided"
+    if state == RunStates.waiting:
+        return "waits for a provider's quota"
+    due = [
+        task.due_at
+        for task in history.tasks
+        if task.state == TaskStates.retry_scheduled and task.due_at is not None
+    ]
+    if due and min(due) > now:
+        return "a retry is scheduled, but no process is there to make it"
+    open_tasks = sum(task.state in TASK_LIVE for task in history.tasks)
+    return f"the process that ran it is gone ({open_tasks} tasks were under way)"

@@ -1,0 +1,191 @@
+"""Measure agentctl and print each figure as a ratio against the machine's own floor.
+
+    python benchmarks/run.py [--quick] [--samples N] [--save FILE]
+
+Every sample is paired with raw SQLite (one INSERT per commit, write-ahead log, synchronous
+FULL) taken just before it in the same folder, or with the cold start of a bare interpreter, so
+that a figure means the same on a slow disk and on a fast one. The median of the ratios counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).resolve().parent
+HELLO = HERE.parent / "examples" / "hello.yaml"
+AGENTCTL = str(Path(sys.executable).parent / "agentctl")
+SYNC_CALL = re.compile(r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(fsync|fdatasync)$")
+
+
+class Figure(NamedTuple):
+    """One measured figure, and the target it is held against (None: for information)."""
+
+    name: str
+    value: float
+    unit: str
+    target: float | None
+
+
+def main() -> int:
+    """Measure everything; exit 1 when a target is missed."""
+    options = _options()
+    samples = 3 if options.quick else options.samples
+    figures = [
+        *_sequential(samples, quick=options.quick),
+        *_fan_out(samples),
+        *_resume(samples),
+        *_syncs(),
+        *_size_and_memory(),
+        *_cold_starts(3 if options.quick else 15),
+    ]
+    for figure in figures:
+        print(_line(figure))
+    if options.save:
+        rows = [figure._asdict() for figure in figures]
+        options.save.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return int(any(_missed(figure) for figure in figures))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer samples, no 10,000 tasks")
+    parser.add_argument("--samples", type=int, default=7)
+    parser.add_argument("--save", type=Path, default=None, metavar="FILE")
+    return parser.parse_args()
+
+
+def _missed(figure: Figure) -> bool:
+    return figure.target is not None and figure.value > figure.target
+
+
+def _line(figure: Figure) -> str:
+    target = "" if figure.target is None else f"  (at most {figure.target:g})"
+    mark = "  MISSED" if _missed(figure) else ""
+    return f"{figure.name:44} {figure.value:10.3f} {figure.unit}{target}{mark}"
+
+
+def _work(name: str, folder: str, count: int) -> dict[str, float]:
+    command = [sys.executable, str(HERE / "work.py"), name, folder, str(count)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=_environment())
+    found: dict[str, float] = json.loads(done.stdout or "{}")
+    return found
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment with byte-code caching on, as users have it."""
+    kept = dict(os.environ)
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)
+    return kept
+
+
+def _ratio(name: str, count: int, samples: int) -> float:
+    """Return the median of seconds per task over seconds per raw commit."""
+    ratios = []
+    for _ in range(samples):
+        with tempfile.TemporaryDirectory() as folder:
+            floor = _work("raw", folder, max(count, 300))["seconds"] / max(count, 300)
+            taken = _work(name, folder, count)["seconds"] / count
+        ratios.append(taken / floor)
+    return statistics.median(ratios)
+
+
+def _sequential(samples: int, *, quick: bool) -> list[Figure]:
+    counts = (1, 10, 100, 1000) if quick else (1, 10, 100, 1000, 10_000)
+    figures = []
+    for kind, target in (("pure", 0.6), ("effect", 2.0)):
+        for count in counts:
+            held = target if count >= 1000 else None
+            value = _ratio(f"sequential-{kind}", count, samples if count <= 1000 else 3)
+            figures.append(Figure(f"sequential {kind}, {count:,} tasks", value, "x raw", held))
+    return figures
+
+
+def _fan_out(samples: int) -> list[Figure]:
+    return [
+        Figure(f"fan-out of 256, {kind}", _ratio(f"fan-{kind}", 256, samples), "x raw", 0.6)
+        for kind in ("pure", "effect")
+    ]
+
+
+def _resume(samples: int) -> list[Figure]:
+    taken = []
+    for _ in range(samples):
+        with tempfile.TemporaryDirectory() as folder:
+            _work("prepare", folder, 1000)
+            taken.append(_work("resume", folder, 1000)["seconds"] * 1000)
+    return [Figure("resume of 1,000 completed tasks", statistics.median(taken), "ms", 80.0)]
+
+
+def _syncs() -> list[Figure]:
+    """Count fsync and fdatasync per effect between 50 and 150 effects."""
+    if shutil.which("strace") is None:
+        print("strace is missing: fsyncs per effect are not measured", file=sys.stderr)
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        few = _count_syncs(Path(folder) / "few", 50)
+        many = _count_syncs(Path(folder) / "many", 150)
+    return [Figure("fsyncs per effect, steady state", (many - few) / 100, "fsyncs", 1.0)]
+
+
+def _count_syncs(folder: Path, count: int) -> int:
+    command = ["strace", "-f", "-c", "-e", "trace=fsync,fdatasync", sys.executable]
+    command += [str(HERE / "work.py"), "sequential-effect", str(folder), str(count)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=_environment())
+    found = (SYNC_CALL.match(line) for line in done.stderr.splitlines())
+    return sum(int(match.group(1)) for match in found if match)
+
+
+def _size_and_memory() -> list[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        one = _work("sequential-effect", f"{folder}/one", 1)
+        many = _work("sequential-effect", f"{folder}/many", 1000)
+    growth = (many["bytes"] - one["bytes"]) / 999
+    return [
+        Figure("database bytes per task with an effect", growth, "bytes", 1500.0),
+        Figure("peak memory, 1,000 effects", many["peakMemoryMiB"], "MiB", 45.0),
+    ]
+
+
+def _cold_starts(samples: int) -> list[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        run = [AGENTCTL, "run", str(HELLO), "--workspace", folder, "--output", "json"]
+        commands: list[tuple[str, list[str], float | None]] = [
+            ("version", [AGENTCTL, "version"], 7.0),
+            ("check hello", [AGENTCTL, "check", str(HELLO)], None),
+            ("run hello", [*run, "--db", f"{folder}/cold.db"], 15.0),
+        ]
+        return [
+            Figure(f"cold start of {name}", _cold(command, samples), "x python3", target)
+            for name, command, target in commands
+        ]
+
+
+def _cold(command: list[str], samples: int) -> float:
+    bare = [sys.executable, "-c", "pass"]
+    _seconds(command)
+    ratios = []
+    for _ in range(samples):
+        floor = _seconds(bare)
+        ratios.append(_seconds(command) / floor)
+    return statistics.median(ratios)
+
+
+def _seconds(command: list[str]) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, capture_output=True, check=True, env=_environment())
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    sys.exit(main())

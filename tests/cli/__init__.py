@@ -1,0 +1,1 @@
+"""The real command line, run as a user runs it."""
