@@ -62,7 +62,7 @@ class Plain:
             return [] if param.multiple or param.nargs == -1 else None
         if self.choices and value not in self.choices:
             allowed = ", ".join(repr(one) for one in self.choices)
-            raise BadParameter(f"{value!r} is not one of {allowed}", ctx=ctx, param=param)
+            raise _bad(f"{value!r} is not one of {allowed}", param, ctx)
         if self.kind is int or self.kind is float:
             return self._number(value, param, ctx)
         return value
@@ -71,4 +71,8 @@ class Plain:
         try:
             return int(str(value)) if self.kind is int else float(str(value))
         except ValueError:
-            raise BadParameter(f"{value!r} is not a number", ctx=ctx, param=param) from None
+            raise _bad(f"{value!r} is not a number", param, ctx) from None
+
+
+def _bad(reason: str, param: Parameter, ctx: Context) -> BadParameter:
+    return BadParameter(reason, ctx=ctx, param_hint=param.get_error_hint())

@@ -50,10 +50,9 @@ class LiveTable:
     def __init__(self, order: tuple[str, ...], *, colour: Colour) -> None:
         self._rows = {name: _Row() for name in order}
         self._clock = SystemClock()
-        plain = {"no_color": True} if colour == "never" else {}
         self._live = Live(
-            console=RichConsole(stderr=True, highlight=False, **plain),
-            get_renderable=self._render,
+            console=RichConsole(stderr=True, highlight=False, no_color=colour == "never"),
+            get_renderable=self.picture,
             refresh_per_second=8,
         )
 
@@ -88,7 +87,8 @@ class LiveTable:
         if event.target in TASK_FINAL:
             row.ended = event.at
 
-    def _render(self) -> RenderableType:
+    def picture(self) -> RenderableType:
+        """Return the table and the bar as they are now."""
         table = RichTable(box=None, pad_edge=False, header_style="dim")
         for head in ("task", "state", "attempt", "time", ""):
             table.add_column(head, no_wrap=True)

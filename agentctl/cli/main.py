@@ -64,10 +64,10 @@ def _take_asked(console: Console, argv: Sequence[str]) -> None:
     for word, following in zip(argv, [*argv[1:], ""], strict=True):
         name, equals, value = word.partition("=")
         asked = value if equals else following
-        if name == "--output" and (asked == "json" or asked == "jsonl"):
-            console.output = asked
-        elif name == "--color" and (asked == "always" or asked == "never"):
-            console.colour = asked
+        if name == "--output" and asked in ("json", "jsonl"):
+            console.output = "jsonl" if asked == "jsonl" else "json"
+        elif name == "--color" and asked in ("always", "never"):
+            console.colour = "never" if asked == "never" else "always"
 
 
 def _report_usage(console: Console, argv: Sequence[str], error: TyperException) -> int:

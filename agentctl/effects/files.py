@@ -8,16 +8,26 @@ Source: specification, section 6.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
-import stat
 from typing import TYPE_CHECKING, cast
 
-from agentctl.effects.paths import Refused, is_link, open_folder, relative_parts
+from agentctl.effects.paths import (
+    Missing,
+    PathProblem,
+    TooLarge,
+    open_folder,
+    read_below,
+    refuse_link,
+    split,
+)
 from agentctl.errors import EffectError
 from agentctl.limits import FILE_BYTES_MAX, TOOL_FILE_BYTES_MAX
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agentctl.engine.ports import EffectContext
     from agentctl.engine.records import EffectRecord
     from agentctl.jsonvalue import JsonObject, JsonValue
@@ -71,10 +81,9 @@ class Echo:
 
 def read_text(root: str, path: str, limit_bytes: int) -> JsonObject:
     """Read a regular UTF-8 file below `root`. Raises EffectError, always definite."""
-    parts = relative_parts(path, root)
-    data = _read_bytes(root, parts, path, limit_bytes)
-    if data is None:
-        raise EffectError(f"{path} does not exist", code="file_missing", retryable=True)
+    with _explained(path):
+        inside = path[len(root) :].lstrip("/") if _starts(path, root) else path
+        data = read_below(root, split(inside), limit_bytes)
     return {"path": path, "content": _decode(data, path), **_facts(data)}
 
 
@@ -85,9 +94,9 @@ def write_text(context: EffectContext, path: str, content: str) -> JsonObject:
     except UnicodeEncodeError:
         raise EffectError(f"content of {path} is not valid text", code="not_utf8") from None
     if len(data) > FILE_BYTES_MAX:
-        raise _too_large(path, len(data), FILE_BYTES_MAX)
+        raise EffectError(f"content of {path} is too large", code="file_too_large")
     root, parts = writable_place(context, path)
-    before = _read_bytes(root, parts, path, FILE_BYTES_MAX)
+    before = _read(root, parts, path, FILE_BYTES_MAX)
     if before != data:
         _replace(root, parts, path, data)
     return _record(
@@ -107,7 +116,7 @@ def preview_write(
     `earlier` is the text of a write to the same path that was previewed before.
     """
     root, parts = writable_place(context, path)
-    before = _read_bytes(root, parts, path, FILE_BYTES_MAX)
+    before = _read(root, parts, path, FILE_BYTES_MAX)
     if earlier is not None:
         before = earlier.encode("utf-8", "surrogatepass")
     data = content.encode("utf-8", "surrogatepass")
@@ -128,19 +137,16 @@ def text_record(path: str, content: str) -> JsonObject:
 
 
 def writable_place(context: EffectContext, path: str) -> tuple[str, tuple[str, ...]]:
-    """Return the root and the components of a path that the policy lets be written."""
+    """Return the folder and the components of a path that the policy lets be written."""
     policy = cast("JsonObject", context.definitions["policy"])
     roots = cast("list[str]", policy["writableRoots"])
-    for root in roots:
-        base, prefix = _root(context.workspace, root)
-        try:
-            parts = relative_parts(path, base)
-        except Refused:
-            if path.startswith("/"):
-                continue
-            raise
-        if parts[: len(prefix)] == prefix and len(parts) > len(prefix):
-            return base, parts
+    with _explained(path):
+        for root in roots:
+            place = _below(context.workspace, root, path)
+            if place is not None:
+                return place
+        if not path.startswith("/"):
+            split(path)
     listed = ", ".join(roots) or "none"
     raise EffectError(
         f"{path} is not below a writable root (policy.writableRoots: {listed})",
@@ -148,75 +154,48 @@ def writable_place(context: EffectContext, path: str) -> tuple[str, tuple[str, .
     )
 
 
-def _root(workspace: str, root: str) -> tuple[str, tuple[str, ...]]:
-    """Return the folder to open and the components that a path below it must start with."""
+def _below(workspace: str, root: str, path: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return where `path` lies below one writable root, or None when it does not."""
     if root.startswith("/"):
-        return root, ()
-    if root in (".", "./"):
-        return workspace, ()
-    return workspace, relative_parts(root, workspace)
+        return (root, split(path[len(root) :].lstrip("/"))) if _starts(path, root) else None
+    if path.startswith("/"):
+        if not _starts(path, workspace):
+            return None
+        path = path[len(workspace) :].lstrip("/")
+    prefix = () if root in (".", "./") else split(root.rstrip("/"))
+    parts = split(path)
+    inside = parts[: len(prefix)] == prefix and len(parts) > len(prefix)
+    return (workspace, parts) if inside else None
 
 
-def _read_bytes(root: str, parts: tuple[str, ...], path: str, limit_bytes: int) -> bytes | None:
+def _starts(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip("/") + "/")
+
+
+def _read(root: str, parts: tuple[str, ...], path: str, limit_bytes: int) -> bytes | None:
     """Return a regular file's bytes, or None when it does not exist."""
-    try:
-        folder = open_folder(root, parts[:-1])
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise _os_error(path, error) from error
-    try:
-        handle = os.open(
-            parts[-1],
-            os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
-            dir_fd=folder,
-        )
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        if is_link(folder, parts[-1]):
-            raise Refused(f"{path} is a symbolic link; links are not followed") from error
-        raise _os_error(path, error) from error
-    finally:
-        os.close(folder)
-    with os.fdopen(handle, "rb") as file:
-        return _bounded(file.fileno(), path, limit_bytes)
-
-
-def _bounded(handle: int, path: str, limit_bytes: int) -> bytes:
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
-        raise Refused(f"{path} is not a regular file")
-    if found.st_size > limit_bytes:
-        raise _too_large(path, found.st_size, limit_bytes)
-    data = b""
-    # One byte more than allowed tells a file that grew meanwhile.
-    while len(data) <= limit_bytes:
-        more = os.read(handle, limit_bytes + 1 - len(data))
-        if not more:
-            return data
-        data += more
-    raise _too_large(path, len(data), limit_bytes)
+    with _explained(path):
+        try:
+            return read_below(root, parts, limit_bytes)
+        except (Missing, FileNotFoundError):
+            return None
 
 
 def _replace(root: str, parts: tuple[str, ...], path: str, data: bytes) -> None:
-    try:
+    with _explained(path):
         os.makedirs(root, exist_ok=True)
         folder = open_folder(root, parts[:-1], create=True)
-    except OSError as error:
-        raise _os_error(path, error) from error
-    try:
-        _write_beside(folder, parts[-1], path, data)
-    finally:
-        os.close(folder)
+        try:
+            _write_beside(folder, parts[-1], data)
+        finally:
+            os.close(folder)
 
 
-def _write_beside(folder: int, name: str, path: str, data: bytes) -> None:
-    if is_link(folder, name):
-        raise Refused(f"{path} is a symbolic link; links are not followed")
+def _write_beside(folder: int, name: str, data: bytes) -> None:
+    refuse_link(name, folder)
     temporary = f".{name}.agentctl-{os.getpid()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         handle = os.open(temporary, flags, 0o644, dir_fd=folder)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -224,16 +203,28 @@ def _write_beside(folder: int, name: str, path: str, data: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         os.fsync(folder)
-    except OSError as error:
-        _discard(folder, temporary)
-        raise _os_error(path, error) from error
-
-
-def _discard(folder: int, temporary: str) -> None:
-    try:
-        os.unlink(temporary, dir_fd=folder)
     except OSError:
-        return
+        with contextlib.suppress(OSError):
+            os.unlink(temporary, dir_fd=folder)
+        raise
+
+
+@contextlib.contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Turn every problem of a path into the executor's own, always definite, error."""
+    try:
+        yield
+    except TooLarge as problem:
+        raise EffectError(f"{path} {problem.reason}", code="file_too_large") from None
+    except Missing as problem:
+        raise EffectError(
+            f"{path} {problem.reason}", code="file_missing", retryable=True
+        ) from None
+    except PathProblem as problem:
+        raise EffectError(f"{path!r} {problem.reason}", code="path_refused") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise EffectError(f"{path}: {reason}", code="file_error", retryable=True) from error
 
 
 def _facts(data: bytes) -> JsonObject:
@@ -281,14 +272,3 @@ def _text(effect: EffectRecord, name: str) -> str:
     if not isinstance(value, str):
         raise EffectError(f"{effect.operation} needs a text `{name}`", code="invalid_input")
     return value
-
-
-def _too_large(path: str, size_bytes: int, limit_bytes: int) -> EffectError:
-    return EffectError(
-        f"{path} has {size_bytes:,} bytes; the limit is {limit_bytes:,}", code="file_too_large"
-    )
-
-
-def _os_error(path: str, error: OSError) -> EffectError:
-    reason = (error.strerror or str(error)).lower()
-    return EffectError(f"{path}: {reason}", code="file_error", retryable=True)

@@ -1,88 +1,152 @@
-"""Opening files of a workspace without ever following a link out of it.
+"""Opening files below a trusted folder without ever following a link out of it.
 
-Above: the file executors. Below: directory descriptors of the operating system. Every component
-is opened with O_NOFOLLOW, so neither a symlink nor a race can lead outside; an absolute path is
-legal only where the policy lists its root.
+Above: the file executors and the capture of source files. Below: directory descriptors of the
+operating system. Every component is opened with O_NOFOLLOW, so neither a symbolic link nor a
+race can lead outside. The folder itself is trusted, and so are links on the way to it.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+import stat
+from typing import TYPE_CHECKING, Final
 
-from agentctl.errors import EffectError
+from agentctl.suggest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-class Refused(EffectError):
-    """A path leads outside, through a link, or is no path at all."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, code="path_refused")
+_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK the opening of a pipe would wait for a writer.
+READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_LISTED_NAMES_MAX: Final = 1000
 
 
-def relative_parts(path: str, root: str) -> tuple[str, ...]:
-    """Return a path's components below `root`.
+class PathProblem(Exception):
+    """A path that will not be opened; the text completes "PATH …"."""
 
-    Raises Refused for an empty path, NUL, `..`, or an absolute path elsewhere.
+    def __init__(self, reason: str, *, help: str | None = None) -> None:
+        self.reason, self.help = reason, help
+        super().__init__(reason)
+
+
+class Missing(PathProblem):
+    """A component does not exist."""
+
+
+class TooLarge(PathProblem):
+    """A file has more bytes than may be read."""
+
+
+def split(path: str) -> tuple[str, ...]:
+    """Return the components of a relative path to a file.
+
+    Raises PathProblem for an empty or absolute path, NUL, `..`, and a path to a folder.
     """
-    if not path or "\0" in path:
-        raise Refused(f"{path!r} is not a path")
-    pure = PurePosixPath(path)
-    if pure.is_absolute():
-        try:
-            pure = pure.relative_to(root)
-        except ValueError:
-            raise Refused(f"{path} is outside {root}") from None
-    if ".." in pure.parts:
-        raise Refused(f"{path} climbs with '..'; write the path without it")
-    if not pure.parts:
-        raise Refused(f"{path} names the folder itself")
-    return pure.parts
+    if not path:
+        raise PathProblem("is empty")
+    if "\0" in path:
+        raise PathProblem("holds a NUL character")
+    if path.startswith("/"):
+        raise PathProblem("is an absolute path", help="write it relative to the workspace")
+    parts = tuple(part for part in path.split("/") if part not in ("", "."))
+    if ".." in parts:
+        raise PathProblem("leads upwards; '..' is not allowed")
+    if not parts or path.endswith("/"):
+        raise PathProblem("names a directory, not a file")
+    return parts
 
 
-def open_folder(root: str, parts: Iterable[str], *, create: bool = False) -> int:
-    """Open a folder below `root` component by component; the caller closes it.
+def read_below(root: str, parts: Sequence[str], limit_bytes: int) -> bytes:
+    """Return the bytes of a regular file below `root`.
 
-    Raises Refused for a link on the way, OSError for anything else.
+    Raises Missing, TooLarge, another PathProblem, or OSError.
+    """
+    folder = open_folder(root, parts[:-1])
+    try:
+        descriptor = _open(parts[-1], folder, READ)
+    finally:
+        os.close(folder)
+    try:
+        return _read_regular(descriptor, limit_bytes)
+    finally:
+        os.close(descriptor)
+
+
+def open_folder(root: str, parts: Sequence[str], *, create: bool = False) -> int:
+    """Open a folder below `root`, component by component; the caller closes it.
+
+    Raises Missing, another PathProblem, or OSError.
     """
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    for part in parts:
-        try:
-            deeper = _step(folder, part, create=create)
-        finally:
+    try:
+        for part in parts:
+            if create:
+                _make(part, folder)
+            deeper = _open(part, folder, _DIRECTORY)
             os.close(folder)
-        folder = deeper
+            folder = deeper
+    except BaseException:
+        os.close(folder)
+        raise
     return folder
 
 
-def _step(folder: int, part: str, *, create: bool) -> int:
-    if create:
-        try:
-            os.mkdir(part, 0o755, dir_fd=folder)
-            os.fsync(folder)
-        except FileExistsError:
-            pass
+def refuse_link(name: str, folder: int) -> None:
+    """Raise PathProblem when an entry is a symbolic link."""
     try:
-        return os.open(part, _DIRECTORY, dir_fd=folder)
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(found.st_mode):
+        raise _link(name)
+
+
+def _make(part: str, folder: int) -> None:
+    try:
+        os.mkdir(part, 0o755, dir_fd=folder)
+    except FileExistsError:
+        return
+    os.fsync(folder)
+
+
+def _open(part: str, folder: int, flags: int) -> int:
+    try:
+        return os.open(part, flags, dir_fd=folder)
+    except UnicodeEncodeError:
+        raise PathProblem("is not a file name") from None
+    except FileNotFoundError:
+        near = _nearest_name(part, folder)
+        raise Missing("does not exist", help=f"did you mean {near!r}?" if near else None) from None
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENOTDIR) and is_link(folder, part):
-            raise Refused(f"{part} is a symbolic link; links are not followed") from None
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            refuse_link(part, folder)
         raise
 
 
-def is_link(folder: int, name: str) -> bool:
-    """Return whether an entry is a symbolic link."""
-    import stat
+def _link(part: str) -> PathProblem:
+    return PathProblem(
+        f"leads over the symbolic link {part!r}",
+        help="name the file itself; links are not followed",
+    )
 
-    try:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except OSError:
-        return False
-    return stat.S_ISLNK(found.st_mode)
+
+def _nearest_name(part: str, folder: int) -> str | None:
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry, _ in zip(entries, range(_LISTED_NAMES_MAX), strict=False)]
+    return nearest(part, names)
+
+
+def _read_regular(descriptor: int, limit_bytes: int) -> bytes:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise PathProblem("is not a regular file")
+    chunks: list[bytes] = []
+    # One byte more than allowed tells a file that is too large, or grows meanwhile.
+    left = limit_bytes + 1
+    while left > 0 and (chunk := os.read(descriptor, left)):
+        chunks.append(chunk)
+        left -= len(chunk)
+    if left == 0:
+        raise TooLarge(f"has more than {limit_bytes:,} bytes")
+    return b"".join(chunks)

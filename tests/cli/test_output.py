@@ -74,7 +74,8 @@ def test_completion_prints_a_script(shell: str) -> None:
 
 
 def test_the_completion_script_gets_its_answers() -> None:
-    asked = {"_AGENTCTL_COMPLETE": "complete_bash", "COMP_WORDS": "agentctl ver", "COMP_CWORD": "1"}
+    words = {"COMP_WORDS": "agentctl ver", "COMP_CWORD": "1"}
+    asked = {"_AGENTCTL_COMPLETE": "complete_bash", **words}
     assert run_cli(env=asked).expect(0).stdout.split() == ["verify", "version"]
 
 

@@ -100,7 +100,7 @@ def test_a_file_may_have_one_mebibyte_and_no_byte_more(workspace: Path) -> None:
     (workspace / "over").write_bytes(b"x" * (VARS_FILE_BYTES_MAX + 1))
     files = SourceFiles(workspace)
     assert len(files.read("full")) == VARS_FILE_BYTES_MAX
-    with pytest.raises(SourceError, match=str(VARS_FILE_BYTES_MAX)):
+    with pytest.raises(SourceError, match=f"{VARS_FILE_BYTES_MAX:,}"):
         files.read("over")
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentctl.cli import options
 from agentctl.cli.command import command, single
 from agentctl.cli.console import Console
+
+if TYPE_CHECKING:
+    from agentctl.jsonvalue import JsonObject
 
 app = single()
 
@@ -27,9 +32,9 @@ def cancel(
         who = actor or login()
         outcome = drive(console, engine, lambda: engine.cancel(run_id, actor=who, reason=reason))
         if outcome is None:
-            asked = {"runId": run_id, "requested": True, "actor": who, "reason": reason}
+            asked: JsonObject = {"runId": run_id, "requested": True, "actor": who, "reason": reason}
             text = f"run {run_id}: its owner was asked to cancel it"
-            console.result("CancelRequest", {**asked}, lambda: text)
+            console.result("CancelRequest", asked, lambda: text)
             return 0
         data = outcome_data(outcome)
         console.result("RunOutcome", data, lambda: f"run {run_id} {outcome.state}")

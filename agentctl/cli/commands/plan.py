@@ -42,11 +42,13 @@ def plan(
     return _show(console, loaded.plan, format or "human")
 
 
-def _show(console: Console, made: Plan, form: str) -> int:
+def _show(
+    console: Console, made: Plan, form: Literal["human", "json", "mermaid", "dot", "svg"]
+) -> int:
     from agentctl.engine.graph import draw_plan
     from agentctl.engine.view import plan_view
 
-    if form == "mermaid" or form == "dot" or form == "svg":
+    if form != "human" and form != "json":
         drawn = draw_plan(made, form)
         console.result("PlanGraph", {"format": form, "text": drawn}, lambda: drawn)
         return 0

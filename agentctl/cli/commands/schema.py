@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentctl.cli import options
 from agentctl.cli.command import command, single
 from agentctl.cli.console import Console
+
+if TYPE_CHECKING:
+    from agentctl.jsonvalue import JsonObject
 
 app = single()
 
@@ -21,8 +26,8 @@ def schema(console: Console, write: options.WriteTo = None) -> int:
     if write is not None:
         text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
         size_bytes = write_file(write, text)
-        written = {"path": write, "bytes": size_bytes}
-        console.result("SchemaWritten", {**written}, lambda: f"{write}: {size_bytes} bytes")
+        written: JsonObject = {"path": write, "bytes": size_bytes}
+        console.result("SchemaWritten", written, lambda: f"{write}: {size_bytes} bytes")
         return 0
     console.result("Schema", data, lambda: json.dumps(data, ensure_ascii=False, indent=2))
     return 0
