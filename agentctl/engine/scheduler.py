@@ -23,7 +23,7 @@ from agentctl.engine.ledger import (
 from agentctl.engine.programs import effect_steps, pure_program
 from agentctl.engine.programs.base import TaskContext
 from agentctl.engine.programs.pure import all_skipped, still_true
-from agentctl.engine.records import IterationRecord
+from agentctl.engine.records import IterationRecord, MemoryWrite
 from agentctl.engine.retry import retry_due
 from agentctl.engine.scope import task_scope
 from agentctl.engine.template import compile_value
@@ -236,7 +236,9 @@ class Scheduler:
         if isinstance(outcome, Done):
             outcome = self._checked(flight.plan, outcome)
         if isinstance(outcome, Done):
-            memory.update(outcome.result.memory)
+            for key, value in outcome.result.memory:
+                memory[key] = value
+                self.work.memory.append(MemoryWrite(key=key, value=value, task_id=task.id))
             self._succeed(task, flight.plan, outcome, now)
         elif isinstance(outcome, Failed):
             self._fail(task, flight.plan, outcome, now)

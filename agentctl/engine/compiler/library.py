@@ -71,7 +71,7 @@ class Uses:
 
 @define(kw_only=True, eq=False)
 class Unit:
-    """One list of tasks. `place` is where its fields stand in `file`.
+    """One list of tasks. `place` is where its fields stand in `file`, `base` the file's folder.
 
     The stages fill in `uses` (by task id, only the ones that resolve), `index` (position of
     each id), `routers` (the routers that may skip each task) and `variables` (of each task, by
@@ -81,6 +81,7 @@ class Unit:
     name: str
     version: str
     file: str
+    base: str
     place: str
     tasks: Sequence[Task]
     scope: Scope

@@ -1,0 +1,191 @@
+"""Stage: the files that the document names, captured once, and the variables in layers.
+
+Above: the pipeline. Below: the `SourceReader` port and the layers. Fills in `variables` of every
+unit and the agents of the library. Never: opening a file itself.
+Source: specification, section 2.3.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from posixpath import join, normpath
+from typing import TYPE_CHECKING
+
+from attr import define, field
+
+from agentctl.engine.compiler.library import AgentEntry
+from agentctl.engine.template import is_template
+from agentctl.engine.values.capture import capture, owner_references, read_variables
+from agentctl.engine.values.layers import Layer, Owner, check_names, merge_layers, owner_layers
+from agentctl.errors import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentctl.engine.compiler.library import Library, Unit
+    from agentctl.engine.compiler.report import Report
+    from agentctl.engine.compiler.source import CompileSource
+    from agentctl.engine.document.model import Agent, Task
+    from agentctl.engine.values.capture import DataReader, SourceReader
+    from agentctl.jsonvalue import JsonObject, JsonValue
+
+
+@define
+class Captured:
+    """A SourceReader that reads every file once and keeps its digest.
+
+    `folder` is what relative paths of the document start from; the digests are kept under the
+    paths relative to it, so that they are the same on every machine.
+    """
+
+    reader: SourceReader
+    folder: str
+    digests: dict[str, str] = field(factory=dict)
+    _contents: dict[str, bytes] = field(factory=dict)
+
+    def read(self, path: str, base: str) -> bytes:
+        """Return a file's bytes; `base` is relative to the folder. Raises SourceError."""
+        name = normpath(join(base, path))
+        found = self._contents.get(name)
+        if found is None:
+            found = self.reader.read(path, join(self.folder, base))
+            self._contents[name] = found
+            self.digests[name] = sha256(found).hexdigest()
+        return found
+
+    def peek(self, path: str, base: str) -> bytes:
+        """Return a file's bytes, which do not belong to the workflow. Raises SourceError."""
+        return self.reader.read(path, join(self.folder, base))
+
+
+@define
+class SourceStage:
+    """Reads variables and instructions; one object for one compilation."""
+
+    source: CompileSource
+    captured: Captured
+    report: Report
+    read_data: DataReader
+    layers: dict[str, list[Layer]] = field(factory=dict)
+
+    def run(self, library: Library) -> None:
+        """Fill in the library's agents and every unit's variables."""
+        spec = self.source.document.spec
+        whole = self._layers(
+            Owner(origin="spec", place="spec", files=tuple(spec.vars_files), values=spec.vars)
+        )
+        self.layers["spec"] = whole
+        inner: dict[str, list[Layer]] = {}
+        for name, agent in spec.agents.items():
+            place = f"spec.agents.{name}"
+            inner[name] = self._layers(
+                Owner(
+                    origin=place, place=place, files=tuple(agent.vars_files), values=agent.vars
+                )
+            )
+            library.agents[name] = AgentEntry(
+                name=name,
+                agent=agent,
+                instructions=self._instructions(agent, place),
+                variables=merge_layers([*whole, *inner[name]])[0],
+                place=place,
+            )
+        for unit in library.units.values():
+            self._unit(unit, whole if unit.scope.owns_spec else [], inner)
+
+    def _unit(
+        self, unit: Unit, whole: list[Layer], agents: dict[str, list[Layer]]
+    ) -> None:
+        shared = merge_layers(whole)[0]
+        for position, task in enumerate(unit.tasks):
+            layers = [*whole]
+            if task.uses.startswith("agent:"):
+                layers += agents.get(task.uses.removeprefix("agent:"), [])
+            if task.vars or task.vars_files:
+                layers += self._own(unit, position, task)
+            # Most tasks define nothing of their own; they can share one mapping.
+            plain = len(layers) == len(whole)
+            unit.variables.append(shared if plain else merge_layers(layers)[0])
+            self.layers[f"{unit.place}.tasks.{task.id}"] = layers
+
+    def _own(self, unit: Unit, position: int, task: Task) -> list[Layer]:
+        owner = Owner(
+            origin=f"{unit.place}.tasks.{task.id}",
+            place=unit.at(position),
+            files=tuple(task.vars_files),
+            values=task.vars,
+        )
+        return self._layers(owner, unit.file, unit.base)
+
+    def _layers(self, owner: Owner, file: str | None = None, base: str = "") -> list[Layer]:
+        """Return an owner's layers, and report what is wrong with them."""
+        where = self.source.file if file is None else file
+        if not owner.files and not owner.values:
+            return []
+        references = owner_references(owner, base)
+        raw, problems = capture(references, self.captured, file=where)
+        self.report.extend(problems)
+        contents: dict[str, JsonObject] = {}
+        for one in references:
+            if one.place not in raw:
+                continue
+            values, problems = read_variables(
+                raw[one.place],
+                name=normpath(join(base, one.path)),
+                place=one.place,
+                read_data=self.read_data,
+                file=where,
+            )
+            contents[one.place] = values
+            self.report.extend(problems)
+        place = f"{owner.place}.vars"
+        self.report.extend(check_names(owner.values, file=where, place=place))
+        warn_of_templates(owner.values, self.report, where, place)
+        return owner_layers(owner, contents)
+
+    def _instructions(self, agent: Agent, place: str) -> str:
+        """Return the text that the agent is given."""
+        if agent.instructions_file is None:
+            return agent.instructions or ""
+        path = f"{place}.instructionsFile"
+        try:
+            if is_template(agent.instructions_file):
+                raise SourceError("a template cannot stand in the path of a file")
+            return self.captured.read(agent.instructions_file, "").decode("utf-8")
+        except SourceError as error:
+            message, help = error.message, error.help
+        except UnicodeDecodeError:
+            message, help = f"{agent.instructions_file!r} is not UTF-8 text", None
+        self.report.add(
+            "source_error",
+            f"instructionsFile: {message}",
+            file=self.source.file,
+            path=path,
+            help=help,
+        )
+        return ""
+
+
+def warn_of_templates(
+    values: JsonObject | Sequence[JsonValue], report: Report, file: str, place: str
+) -> None:
+    """Warn that a template in plain data stays text."""
+    pairs = values.items() if isinstance(values, dict) else enumerate(values)
+    for key, value in pairs:
+        if _holds_template(value):
+            report.add(
+                "invalid_template",
+                "this is data: a template inside it is not expanded",
+                file=file,
+                path=f"{place}[{key}]" if isinstance(key, int) else f"{place}.{key}",
+                help="put the template into `with`",
+                severity="warning",
+            )
+
+
+def _holds_template(value: JsonValue) -> bool:
+    if isinstance(value, str):
+        return is_template(value)
+    if isinstance(value, dict):
+        return any(map(_holds_template, value.values()))
+    return isinstance(value, list) and any(map(_holds_template, value))

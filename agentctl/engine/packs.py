@@ -1,0 +1,260 @@
+"""Packs: reusable actions and workflows in files of their own, resolved without a network.
+
+Above: the compiler, and `packs` of the CLI. Below: captured files and the document reader.
+Never: fetching anything, running anything, opening a file itself.
+
+A pack's file is looked up relative to the file that declares it. Every pack is known under one
+version in one workflow; what it exports is called NAME.THING.
+Source: specification, section 1.1 (packs, packTrust), and the pack files among its examples.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from posixpath import dirname, join, normpath
+from typing import TYPE_CHECKING, Final, Literal, Protocol, cast
+
+from attr import define, field, frozen
+
+from agentctl.engine.kinds import PROCESS_KINDS
+from agentctl.engine.versions import Version, in_range, is_range, parse_version
+from agentctl.errors import DocumentError, SourceError, SourceMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentctl.engine.compiler.report import Report
+    from agentctl.engine.document.model import PackSource, PackTrust
+    from agentctl.engine.document.packs import PackManifest
+    from agentctl.engine.values.capture import SourceReader
+    from agentctl.jsonvalue import JsonObject
+
+LOCK_FILE: Final = "agentctl.pack.lock"
+PACK_DEPTH_MAX: Final = 16
+_ONLY_PATHS: Final = "packs are resolved offline here: give `source: {path: FILE}`"
+
+
+class Files(Protocol):
+    """Reads captured files; `peek` leaves no trace in the workflow's digest."""
+
+    def read(self, path: str, base: str) -> bytes:
+        """Return a file's bytes. Raises SourceError."""
+        ...
+
+    def peek(self, path: str, base: str) -> bytes:
+        """Return a file's bytes. Raises SourceError."""
+        ...
+
+
+@frozen(kw_only=True)
+class Wanted:
+    """A pack as somebody asks for it; `file` and `place` say where."""
+
+    name: str
+    version: str
+    source: PackSource | None
+    path: str | None
+    integrity: str | None
+    file: str
+    place: str
+    base: str
+
+
+@frozen(kw_only=True)
+class ResolvedPack:
+    """A pack that was found. `file` is its path from the workflow's folder, `base` its folder."""
+
+    manifest: PackManifest
+    file: str
+    base: str
+    integrity: str
+
+
+@define
+class PackResolver:
+    """Finds packs and their dependencies; the packs stand in order of discovery."""
+
+    files: Files
+    report: Report
+    trust: PackTrust
+    version: str
+    found: dict[str, ResolvedPack] = field(factory=dict)
+    _lock: Mapping[str, JsonObject] | None = None
+
+    def resolve(self, wanted: Wanted, trail: tuple[str, ...] = ()) -> None:
+        """Find one pack and whatever it depends on, and report what is wrong."""
+        if wanted.name in trail:
+            chain = " -> ".join((*trail, wanted.name))
+            self._problem(wanted, "dependency_cycle", f"the packs need each other: {chain}")
+            return
+        known = self.found.get(wanted.name)
+        if known is None:
+            known = self._load(wanted)
+        if known is None:
+            return
+        if not in_range(_version(known), wanted.version):
+            self._problem(
+                wanted,
+                "pack_error",
+                f"pack {wanted.name} is version {known.manifest.version}, "
+                f"which is not in {wanted.version!r}",
+                inside="version",
+            )
+        if wanted.name in self.found:
+            return
+        self.found[wanted.name] = known
+        for name, dependency in known.manifest.dependencies.items():
+            self.resolve(
+                Wanted(
+                    name=name,
+                    version=dependency.version,
+                    source=dependency.source,
+                    path=dependency.path,
+                    integrity=dependency.integrity,
+                    file=known.file,
+                    place=f"dependencies.{name}",
+                    base=known.base,
+                ),
+                (*trail, wanted.name),
+            )
+
+    def _load(self, wanted: Wanted) -> ResolvedPack | None:
+        """Read, check and return the pack that somebody wants."""
+        if not is_range(wanted.version):
+            message = f"{wanted.version!r} is not a range of versions"
+            self._problem(wanted, "pack_error", message, "write ^1.0 or >=1.0, <2.0", "version")
+        path = wanted.path or (wanted.source.path if wanted.source is not None else None)
+        if path is None:
+            message = f"pack {wanted.name} cannot be fetched"
+            self._problem(wanted, "pack_error", message, _ONLY_PATHS, "source")
+            return None
+        try:
+            raw = self.files.read(path, wanted.base)
+        except SourceError as error:
+            message = f"pack {wanted.name}: {error.message}"
+            self._problem(wanted, "pack_error", message, error.help, "source")
+            return None
+        file = normpath(join(wanted.base, path))
+        manifest = self._manifest(raw, file)
+        if manifest is None:
+            return None
+        integrity = f"sha256:{sha256(raw).hexdigest()}"
+        made = ResolvedPack(
+            manifest=manifest, file=file, base=dirname(file), integrity=integrity
+        )
+        self._check(wanted, made)
+        return made
+
+    def _manifest(self, raw: bytes, file: str) -> PackManifest | None:
+        from agentctl.engine.document.packs import read_pack
+
+        try:
+            read = read_pack(raw, file)
+        except DocumentError as error:
+            self.report.extend(error.diagnostics)
+            return None
+        self.report.places[file] = read.places
+        self.report.extend(read.warnings)
+        return read.manifest
+
+    def _check(self, wanted: Wanted, pack: ResolvedPack) -> None:
+        manifest = pack.manifest
+        if manifest.name != wanted.name:
+            message = f"the file holds the pack {manifest.name!r}, not {wanted.name!r}"
+            self._problem(wanted, "pack_error", message, inside="name")
+        check_manifest(manifest, pack.file, self.version, self.report)
+        if wanted.integrity is not None and wanted.integrity != pack.integrity:
+            self._changed(wanted, pack, wanted.integrity, "the declared integrity", "integrity")
+        locked = self._locked(wanted).get(wanted.name)
+        if locked is not None and locked.get("integrity") != pack.integrity:
+            self._changed(wanted, pack, str(locked.get("integrity")), LOCK_FILE, "")
+        self._trusted(wanted, manifest)
+
+    def _changed(
+        self, wanted: Wanted, pack: ResolvedPack, expected: str, where: str, inside: str
+    ) -> None:
+        message = (
+            f"pack {wanted.name} has changed: its file is {pack.integrity}, "
+            f"but {where} says {expected}"
+        )
+        help = "look at what changed, then lock the packs again"
+        self._problem(wanted, "pack_error", message, help, inside)
+
+    def _trusted(self, wanted: Wanted, manifest: PackManifest) -> None:
+        """Apply packTrust; no pack can be signed yet, so every one counts as unsigned."""
+        if self.trust.unsigned == "deny":
+            message = f"pack {wanted.name} is unsigned, and packTrust.unsigned is deny"
+            self._problem(wanted, "pack_error", message, "review it, then allow unsigned packs")
+        elif self.trust.unsigned == "warn":
+            self.report.add(
+                "pack_error",
+                f"pack {wanted.name} is unsigned",
+                file=wanted.file,
+                path=wanted.place,
+                severity="warning",
+            )
+        starts = [name for name, one in manifest.actions.items() if one.kind in PROCESS_KINDS]
+        if starts and not self.trust.allow_unsigned_process:
+            message = (
+                f"pack {wanted.name} is unsigned and declares process execution "
+                f"({', '.join(starts)})"
+            )
+            help = "review it, then set packTrust.allowUnsignedProcess: true"
+            self._problem(wanted, "pack_error", message, help)
+
+    def _locked(self, wanted: Wanted) -> Mapping[str, JsonObject]:
+        """Return the packs of the lock file beside the workflow, by name."""
+        if self._lock is None:
+            try:
+                self._lock = read_lock(self.files.peek(LOCK_FILE, ""))
+            except SourceMissing:
+                self._lock = {}
+            except (SourceError, DocumentError) as error:
+                self._problem(wanted, "pack_error", f"{LOCK_FILE}: {error.message}")
+                self._lock = {}
+        return self._lock
+
+    def _problem(
+        self,
+        wanted: Wanted,
+        code: Literal["pack_error", "dependency_cycle"],
+        message: str,
+        help: str | None = None,
+        inside: str = "",
+    ) -> None:
+        path = f"{wanted.place}.{inside}" if inside else wanted.place
+        self.report.add(code, message, file=wanted.file, path=path, help=help)
+
+
+def check_manifest(manifest: PackManifest, file: str, version: str, report: Report) -> None:
+    """Check what a manifest says of itself: its version, and ours that it needs."""
+    if parse_version(manifest.version) is None:
+        message = f"{manifest.version!r} is not a semantic version"
+        report.add("pack_error", message, file=file, path="version", help="write 1.0.0")
+    needed = manifest.agentctl
+    if needed is None:
+        return
+    ours = parse_version(version)
+    if not is_range(needed):
+        message = f"{needed!r} is not a range of versions"
+        report.add("pack_error", message, file=file, path="agentctl")
+    elif ours is not None and not in_range(ours, needed):
+        message = f"pack {manifest.name} needs agentctl {needed}; this is {version}"
+        help = "use another version of the pack, or of agentctl"
+        report.add("pack_error", message, file=file, path="agentctl", help=help)
+
+
+def read_lock(raw: bytes) -> dict[str, JsonObject]:
+    """Return the entries of a lock file by name. Raises DocumentError, or SourceError."""
+    from agentctl.engine.document.reader import read_data
+
+    value = read_data(raw, LOCK_FILE)
+    packs = value.get("packs") if isinstance(value, dict) else None
+    if not isinstance(packs, list) or not all(isinstance(one, dict) for one in packs):
+        raise SourceError("it has no list of `packs`")
+    entries = cast("list[JsonObject]", packs)
+    return {str(one.get("name")): one for one in entries}
+
+
+def _version(pack: ResolvedPack) -> Version:
+    return parse_version(pack.manifest.version) or Version(0, 0, 0)

@@ -1,0 +1,156 @@
+"""One SQLite file: opening it safely, and the one way to write to it.
+
+Above: the journal and the store. Below: sqlite3. Every driver error becomes one of ours, with
+what to do about it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentctl.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
+from agentctl.store.filesystem import refuse_shared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Literal
+
+    Durability = Literal["full", "normal"]
+
+# Spells "agct": file(1) and other programs can tell whose file it is.
+APPLICATION_ID = 0x61676374
+# A checkpoint costs two syncs more; this many pages keep it out of all but long runs.
+CHECKPOINT_PAGES = 4000
+STATEMENTS_CACHED = 64
+
+
+class Database:
+    """A connection with its lock; several threads may use it, one at a time."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        durability: Durability = "full",
+        busy_timeout_ms: int = 5000,
+        shared_filesystem: bool = False,
+        connect: Callable[..., sqlite3.Connection] = sqlite3.connect,
+    ) -> None:
+        self.path = path
+        self.durability = durability
+        self.busy_timeout_ms = busy_timeout_ms
+        self._connect = connect
+        self._lock = threading.RLock()
+        wal = refuse_shared(path, allow=shared_filesystem)
+        with self.explained():
+            self.connection = self._open(wal=wal)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Hold the write lock for one transaction: committed at the end, or rolled back."""
+        with self._lock, self.explained():
+            connection = self.connection
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Read a consistent snapshot."""
+        with self._lock, self.explained():
+            self.connection.execute("BEGIN")
+            try:
+                yield self.connection
+            finally:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Close the file; the write-ahead log is folded in by the last one to leave."""
+        with self._lock, contextlib.suppress(sqlite3.Error):
+            self.connection.close()
+
+    @contextlib.contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn a driver error into ours."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise explain(error, self.path, self.busy_timeout_ms) from error
+
+    def _open(self, *, wal: bool) -> sqlite3.Connection:
+        _make_file(self.path)
+        connection = self._connect(
+            self.path,
+            timeout=self.busy_timeout_ms / 1000,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=STATEMENTS_CACHED,
+        )
+        try:
+            self._set_up(connection, wal=wal)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _set_up(self, connection: sqlite3.Connection, *, wal: bool) -> None:
+        connection.row_factory = sqlite3.Row
+        owner = connection.execute("PRAGMA application_id").fetchone()[0]
+        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        if owner != APPLICATION_ID and tables:
+            raise StoreCorrupt(
+                f"{self.path} is a database of another program", help="choose another --db"
+            )
+        connection.execute(f"PRAGMA journal_mode={'WAL' if wal else 'DELETE'}")
+        connection.execute(f"PRAGMA synchronous={self.durability.upper()}")
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
+
+
+def explain(error: sqlite3.Error, path: Path, busy_timeout_ms: int) -> StoreError:
+    """Return our error for a driver's."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreBusy(
+            f"{path} was held by another writer for more than {busy_timeout_ms} ms",
+            help="try again; if it stays so, look for a process that hangs on the file",
+        )
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return StoreCorrupt(
+            f"{path} is not a usable database: {error}",
+            help="choose another --db, or restore a backup",
+        )
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull(
+            f"no space left for {path}; the last commit was not stored",
+            help="free some space, then resume the run",
+        )
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return StoreReadOnly(
+            f"{path} cannot be written: {error}", help="check the owner and mode of the folder"
+        )
+    return StoreError(f"{path}: {error}")
+
+
+def _make_file(path: Path) -> None:
+    """Make the file readable by its owner alone before SQLite can make it otherwise."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise StoreReadOnly(
+            f"{path} cannot be opened for writing: {reason}",
+            help="give --db a path in a folder that you can write",
+        ) from error

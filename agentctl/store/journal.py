@@ -1,0 +1,268 @@
+"""The exclusive right to write one run, and the one commit that uses it.
+
+Above: the engine, through `engine.ports.Journal`. Below: SQLite. A commit checks the lease's
+token, appends the transitions to the digest chain, writes every record by compare-and-set, and
+is rolled back whole when anything does not fit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentctl.engine.records import (
+    ApprovalRecord,
+    EffectRecord,
+    IterationRecord,
+    RunRecord,
+    TaskRecord,
+)
+from agentctl.errors import Bug, LeaseLost, StaleVersion
+from agentctl.jsonvalue import canonical
+from agentctl.store.chain import link
+from agentctl.store.rows import text_or_null
+from agentctl.store.statements import SQL
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+
+    from agentctl.engine.apply import Change, Record, Work
+    from agentctl.store.database import Database
+    from agentctl.store.lease import LeaseKeeper
+
+_INSERT_TRANSITION = SQL["insert_transition"]
+_INSERT_CHECKPOINT = SQL["insert_checkpoint"]
+_LEASE_TOKEN = SQL["lease_token"]
+_UPDATE_TASK = SQL["update_task"]
+_UPDATE_EFFECT = SQL["update_effect"]
+_INSERT_EFFECT = SQL["insert_effect"]
+
+
+class RunJournal:
+    """Writes one run; `head` is the last link of its chain, `sequence` that link's number."""
+
+    def __init__(
+        self,
+        database: Database,
+        keeper: LeaseKeeper,
+        *,
+        run_id: str,
+        number: int,
+        token: int,
+        sequence: int,
+        head: bytes,
+        commits: int,
+    ) -> None:
+        self._database = database
+        self._keeper = keeper
+        self._number = number
+        self._token = token
+        self._sequence = sequence
+        self._head = head
+        self._commits = commits
+        self.run_id = run_id
+
+    def commit(self, work: Work) -> None:
+        """Write one unit of work, whole or not at all."""
+        with self._database.writing() as connection:
+            found = connection.execute(_LEASE_TOKEN, (self._number,)).fetchone()
+            if found is None or found[0] != self._token:
+                raise LeaseLost(
+                    f"another process took over run {self.run_id}; nothing more is written here",
+                    run_id=self.run_id,
+                )
+            written = write_work(
+                connection, self._number, work, (self._sequence, self._head, self._commits)
+            )
+        self._sequence, self._head, self._commits = written
+
+    def on_cancel(self, notify: Callable[[str, str], None]) -> None:
+        """Call `notify(actor, reason)` from the lease thread when somebody asks to cancel."""
+        self._keeper.watch(self._number, self._token, notify)
+
+    def release(self) -> None:
+        """Give the lease back."""
+        self._keeper.forget(self._number)
+        with self._database.writing() as connection:
+            connection.execute(SQL["release_lease"], (self._number, self._token))
+
+
+def write_work(
+    connection: sqlite3.Connection, number: int, work: Work, position: tuple[int, bytes, int]
+) -> tuple[int, bytes, int]:
+    """Write a unit of work in the open transaction; return the new end of the journal."""
+    sequence, head, commits = position
+    rows = []
+    for move in work.transitions:
+        sequence += 1
+        detail = text_or_null(move.detail)
+        head = link(head, sequence, move, detail)
+        rows.append(
+            (
+                number,
+                sequence,
+                move.machine,
+                move.entity,
+                move.version,
+                move.source,
+                move.event,
+                move.target,
+                move.at,
+                move.actor,
+                detail,
+                head,
+            )
+        )
+    connection.executemany(_INSERT_TRANSITION, rows)
+    for change in work.changes.values():
+        _WRITERS[type(change.record)](connection, number, change)
+    if work.memory:
+        connection.executemany(
+            SQL["put_memory"],
+            [(number, one.key, canonical(one.value), one.task_id) for one in work.memory],
+        )
+    if work.stream:
+        _write_stream(connection, number, work)
+    commits += 1
+    if rows:
+        connection.execute(
+            _INSERT_CHECKPOINT, (number, commits, sequence, work.transitions[-1].at)
+        )
+    return sequence, head, commits
+
+
+def _write_stream(connection: sqlite3.Connection, number: int, work: Work) -> None:
+    connection.executemany(
+        SQL["insert_stream_event"],
+        [
+            (
+                number,
+                one.task_id,
+                one.attempt,
+                one.sequence,
+                one.effect_id,
+                one.event_type,
+                canonical(one.payload),
+                int(one.truncated),
+                one.at,
+            )
+            for one in work.stream
+        ],
+    )
+
+
+def _compare_and_set(
+    connection: sqlite3.Connection, sql: str, values: tuple[object, ...], record: Record
+) -> None:
+    if connection.execute(sql, values).rowcount != 1:
+        raise StaleVersion(
+            f"{record.machine} {record.entity!r} changed since it was read; nothing was written"
+        )
+
+
+def _write_run(connection: sqlite3.Connection, number: int, change: Change) -> None:
+    run = change.record
+    assert isinstance(run, RunRecord)
+    values = (run.state, run.version, run.ended_at, text_or_null(run.output))
+    values += (text_or_null(run.error), number, change.base)  # type: ignore[assignment]
+    _compare_and_set(connection, SQL["update_run"], values, run)
+
+
+def _write_task(connection: sqlite3.Connection, number: int, change: Change) -> None:
+    task = change.record
+    assert isinstance(task, TaskRecord)
+    values = (
+        task.state,
+        task.version,
+        task.attempt,
+        task.disposition,
+        task.started_at,
+        task.ended_at,
+        task.due_at,
+        text_or_null(task.output),
+        text_or_null(task.error),
+        text_or_null(task.snapshot),
+        number,
+        task.position,
+        change.base,
+    )
+    _compare_and_set(connection, _UPDATE_TASK, values, task)
+
+
+def _write_effect(connection: sqlite3.Connection, number: int, change: Change) -> None:
+    effect = change.record
+    assert isinstance(effect, EffectRecord)
+    if change.base is None:
+        connection.execute(
+            _INSERT_EFFECT,
+            (
+                number,
+                effect.name,
+                bytes.fromhex(effect.id),
+                effect.task_id,
+                effect.attempt,
+                effect.ordinal,
+                effect.operation,
+                effect.effect_class,
+                effect.risk,
+                effect.idempotency,
+                canonical(effect.input),
+                bytes.fromhex(effect.input_digest),
+                effect.state,
+                effect.version,
+                effect.dispatch,
+                effect.requested_at,
+                effect.started_at,
+                effect.ended_at,
+                text_or_null(effect.result),
+                text_or_null(effect.error),
+            ),
+        )
+        return
+    values = (
+        effect.state,
+        effect.version,
+        effect.dispatch,
+        effect.started_at,
+        effect.ended_at,
+        text_or_null(effect.result),
+        text_or_null(effect.error),
+        number,
+        effect.name,
+        change.base,
+    )
+    _compare_and_set(connection, _UPDATE_EFFECT, values, effect)
+
+
+def _write_iteration(connection: sqlite3.Connection, number: int, change: Change) -> None:
+    one = change.record
+    assert isinstance(one, IterationRecord)
+    if change.base is None:
+        values = (number, one.id, one.parent, one.index, one.state, one.version)
+        connection.execute(SQL["insert_iteration"], values)
+        return
+    moved = (one.state, one.version, number, one.id, change.base)
+    _compare_and_set(connection, SQL["update_iteration"], moved, one)
+
+
+def _write_approval(connection: sqlite3.Connection, number: int, change: Change) -> None:
+    one = change.record
+    assert isinstance(one, ApprovalRecord)
+    if change.base is None:
+        asked = (one.id, number, one.task_id, one.effect_id, one.request_digest, one.summary)
+        stands = (one.state, one.version, one.requested_at, one.decided_at, one.actor, one.reason)
+        connection.execute(SQL["insert_approval"], asked + stands)
+        return
+    moved = (one.state, one.version, one.decided_at, one.actor, one.reason, one.id, change.base)
+    _compare_and_set(connection, SQL["update_approval"], moved, one)
+
+
+_WRITERS = {
+    RunRecord: _write_run,
+    TaskRecord: _write_task,
+    EffectRecord: _write_effect,
+    IterationRecord: _write_iteration,
+    ApprovalRecord: _write_approval,
+}
+if set(_WRITERS) != {RunRecord, TaskRecord, EffectRecord, IterationRecord, ApprovalRecord}:
+    raise Bug("every record needs a writer")

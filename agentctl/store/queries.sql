@@ -1,0 +1,169 @@
+-- insert_run --
+-- A new run, before its first move.
+INSERT INTO run (id, state, version, mode, workflow_name, workflow_digest, plan_digest,
+                 source_digest, source_run_id, trace_id, workspace, inputs, vars, created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- update_run --
+-- Compare and set: changes nothing when the version is stale.
+UPDATE run SET state = ?, version = ?, ended_at = ?, output = ?, error = ?
+ WHERE number = ? AND version = ?
+
+-- insert_document --
+-- Equal documents are kept once.
+INSERT INTO document (digest, kind, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
+
+-- insert_task --
+-- A planned task that has not moved.
+INSERT INTO task (run, position, id, state, version, attempt) VALUES (?, ?, ?, ?, ?, ?)
+
+-- update_task --
+-- Compare and set.
+UPDATE task SET state = ?, version = ?, attempt = ?, disposition = ?, started_at = ?,
+                ended_at = ?, due_at = ?, output = ?, error = ?, snapshot = ?
+ WHERE run = ? AND position = ? AND version = ?
+
+-- insert_effect --
+-- A new line of the ledger.
+INSERT INTO effect (run, name, id, task_id, attempt, ordinal, operation, effect_class, risk,
+                    idempotency, input, input_digest, state, version, dispatch, requested_at,
+                    started_at, ended_at, result, error)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- update_effect --
+-- Compare and set.
+UPDATE effect SET state = ?, version = ?, dispatch = ?, started_at = ?, ended_at = ?,
+                  result = ?, error = ?
+ WHERE run = ? AND name = ? AND version = ?
+
+-- insert_iteration --
+-- A loop's turn that is looked at for the first time.
+INSERT INTO iteration (run, id, parent, position, state, version) VALUES (?, ?, ?, ?, ?, ?)
+
+-- update_iteration --
+-- Compare and set.
+UPDATE iteration SET state = ?, version = ? WHERE run = ? AND id = ? AND version = ?
+
+-- insert_approval --
+-- A durable question.
+INSERT INTO approval (id, run, task_id, effect_id, request_digest, summary, state, version,
+                      requested_at, decided_at, actor, reason)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- update_approval --
+-- Compare and set.
+UPDATE approval SET state = ?, version = ?, decided_at = ?, actor = ?, reason = ?
+ WHERE id = ? AND version = ?
+
+-- put_memory --
+-- The newest value of a key.
+INSERT INTO memory (run, key, value, task_id) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET value = excluded.value, task_id = excluded.task_id
+
+-- insert_stream_event --
+-- One progress record.
+INSERT INTO stream_event (run, task_id, attempt, sequence, effect_id, event_type, payload,
+                          truncated, at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- insert_transition --
+-- One move; the foreign key refuses what no machine declares.
+INSERT INTO transition (run, sequence, machine, entity, version, source, event, target, at,
+                        actor, detail, digest)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- insert_checkpoint --
+-- What one commit wrote.
+INSERT INTO checkpoint (run, number, last_sequence, at) VALUES (?, ?, ?, ?)
+
+-- lease_token --
+-- The newest owner of a run.
+SELECT token FROM lease WHERE run = ?
+
+-- lease --
+-- Who owns a run.
+SELECT token, host, boot, pid, started, since, expires_at FROM lease WHERE run = ?
+
+-- take_lease --
+-- Become the owner under the next token.
+INSERT INTO lease (run, token, host, boot, pid, started, since, expires_at)
+VALUES (:run, 1, :host, :boot, :pid, :started, :since, :expires_at)
+    ON CONFLICT DO UPDATE SET token = token + 1, host = excluded.host, boot = excluded.boot,
+        pid = excluded.pid, started = excluded.started, since = excluded.since,
+        expires_at = excluded.expires_at
+ RETURNING token
+
+-- renew_lease --
+-- Stay the owner.
+UPDATE lease SET expires_at = ? WHERE run = ? AND token = ?
+
+-- release_lease --
+-- Stop being the owner; the token stays, so that it is never given twice.
+UPDATE lease SET host = NULL, boot = NULL, pid = NULL, started = NULL, since = NULL,
+                 expires_at = NULL
+ WHERE run = ? AND token = ?
+
+-- run_number --
+-- A run's short name.
+SELECT number FROM run WHERE id = ?
+
+-- run --
+-- One run with its plan.
+SELECT run.*, document.body AS plan FROM run JOIN document ON digest = plan_digest WHERE id = ?
+
+-- tasks --
+-- The tasks of a run in compiled order.
+SELECT * FROM task WHERE run = ? ORDER BY position
+
+-- effects --
+-- The ledger of a run, oldest request first.
+SELECT * FROM effect WHERE run = ? ORDER BY requested_at, name
+
+-- iterations --
+-- The turns of a run's loops.
+SELECT * FROM iteration WHERE run = ? ORDER BY parent, position
+
+-- approvals --
+-- The questions of a run.
+SELECT * FROM approval WHERE run = ? ORDER BY requested_at, id
+
+-- approval_run --
+-- The run of a question.
+SELECT run.id FROM approval JOIN run ON run.number = approval.run WHERE approval.id = ?
+
+-- memory --
+-- The working memory of a run.
+SELECT key, value FROM memory WHERE run = ? ORDER BY key
+
+-- stream_events --
+-- The progress records of a run.
+SELECT * FROM stream_event WHERE run = ? ORDER BY at, task_id, attempt, sequence
+
+-- transitions --
+-- The journal of a run from a sequence number on.
+SELECT * FROM transition WHERE run = ? AND sequence > ? ORDER BY sequence
+
+-- journal_head --
+-- The last link of a run's chain.
+SELECT sequence, digest FROM transition WHERE run = ? ORDER BY sequence DESC LIMIT 1
+
+-- checkpoints --
+-- The commits of a run.
+SELECT number, last_sequence, at FROM checkpoint WHERE run = ? ORDER BY number
+
+-- last_checkpoint --
+-- How many commits a run has.
+SELECT max(number) FROM checkpoint WHERE run = ?
+
+-- list_runs --
+-- Runs, newest first.
+SELECT * FROM run ORDER BY number DESC
+
+-- request_cancel --
+-- The newest request stands.
+INSERT INTO cancel_request (run, actor, reason, at) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET actor = excluded.actor, reason = excluded.reason, at = excluded.at
+
+-- cancel_request --
+-- What was asked of a run's owner.
+SELECT actor, reason FROM cancel_request WHERE run = ?

@@ -1,0 +1,169 @@
+"""Records as rows and back; states are checked on the way in.
+
+Above: the journal and the store. Below: `engine.records`. JSON columns hold canonical text,
+digests are blobs, and NULL stands for what is absent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from agentctl.engine.records import (
+    ApprovalRecord,
+    EffectRecord,
+    IterationRecord,
+    RunRecord,
+    StreamEvent,
+    TaskRecord,
+    Transition,
+)
+from agentctl.errors import StoreCorrupt
+from agentctl.jsonvalue import canonical, load_stored
+from agentctl.machines.compiled import TABLES
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from agentctl.jsonvalue import JsonObject, JsonValue
+
+
+def text_or_null(value: JsonValue) -> str | None:
+    """Return canonical text, or NULL for null."""
+    return None if value is None else canonical(value)
+
+
+def json_or_none(text: str | None) -> JsonValue:
+    """Read a JSON column."""
+    return None if text is None else load_stored(text)
+
+
+def run_from(row: sqlite3.Row) -> RunRecord:
+    """Read one run."""
+    return RunRecord(
+        id=row["id"],
+        state=_state("run", row),
+        version=row["version"],
+        mode=row["mode"],
+        workflow_name=row["workflow_name"],
+        workflow_digest=row["workflow_digest"],
+        plan_digest=row["plan_digest"],
+        source_run_id=row["source_run_id"],
+        trace_id=row["trace_id"],
+        workspace=row["workspace"],
+        inputs=cast("JsonObject", load_stored(row["inputs"])),
+        vars=cast("JsonObject", load_stored(row["vars"])),
+        created_at=row["created_at"],
+        ended_at=row["ended_at"],
+        output=json_or_none(row["output"]),
+        error=json_or_none(row["error"]),
+    )
+
+
+def task_from(row: sqlite3.Row) -> TaskRecord:
+    """Read one task."""
+    return TaskRecord(
+        id=row["id"],
+        position=row["position"],
+        state=_state("task", row),
+        version=row["version"],
+        attempt=row["attempt"],
+        disposition=row["disposition"],
+        started_at=row["started_at"],
+        ended_at=row["ended_at"],
+        due_at=row["due_at"],
+        output=json_or_none(row["output"]),
+        error=json_or_none(row["error"]),
+        snapshot=json_or_none(row["snapshot"]),
+    )
+
+
+def effect_from(row: sqlite3.Row) -> EffectRecord:
+    """Read one line of the ledger."""
+    return EffectRecord(
+        id=row["id"].hex(),
+        name=row["name"],
+        task_id=row["task_id"],
+        attempt=row["attempt"],
+        ordinal=row["ordinal"],
+        operation=row["operation"],
+        effect_class=row["effect_class"],
+        risk=row["risk"],
+        idempotency=row["idempotency"],
+        input=load_stored(row["input"]),
+        input_digest=row["input_digest"].hex(),
+        state=_state("effect", row),
+        version=row["version"],
+        dispatch=row["dispatch"],
+        requested_at=row["requested_at"],
+        started_at=row["started_at"],
+        ended_at=row["ended_at"],
+        result=json_or_none(row["result"]),
+        error=json_or_none(row["error"]),
+    )
+
+
+def iteration_from(row: sqlite3.Row) -> IterationRecord:
+    """Read one turn of a loop."""
+    return IterationRecord(
+        id=row["id"],
+        parent=row["parent"],
+        index=row["position"],
+        state=_state("iteration", row),
+        version=row["version"],
+    )
+
+
+def approval_from(row: sqlite3.Row) -> ApprovalRecord:
+    """Read one question."""
+    return ApprovalRecord(
+        id=row["id"],
+        task_id=row["task_id"],
+        effect_id=row["effect_id"],
+        request_digest=row["request_digest"],
+        summary=row["summary"],
+        state=_state("approval", row),
+        version=row["version"],
+        requested_at=row["requested_at"],
+        decided_at=row["decided_at"],
+        actor=row["actor"],
+        reason=row["reason"],
+    )
+
+
+def transition_from(row: sqlite3.Row) -> Transition:
+    """Read one move."""
+    return Transition(
+        machine=row["machine"],
+        entity=row["entity"],
+        version=row["version"],
+        event=row["event"],
+        source=row["source"],
+        target=row["target"],
+        at=row["at"],
+        actor=row["actor"],
+        detail=json_or_none(row["detail"]),
+    )
+
+
+def stream_event_from(row: sqlite3.Row) -> StreamEvent:
+    """Read one progress record."""
+    return StreamEvent(
+        task_id=row["task_id"],
+        attempt=row["attempt"],
+        sequence=row["sequence"],
+        effect_id=row["effect_id"],
+        event_type=row["event_type"],
+        payload=load_stored(row["payload"]),
+        truncated=bool(row["truncated"]),
+        at=row["at"],
+    )
+
+
+def _state(machine: str, row: sqlite3.Row) -> Any:  # noqa: ANN401 - the machine decides the type
+    state = row["state"]
+    if state not in TABLES[machine].rows:  # type: ignore[index]
+        raise StoreCorrupt(
+            f"{machine} {row['id']!r} has the state {state!r}, which the machine does not know",
+            help="restore a backup, or open the file with the agentctl that wrote it",
+        )
+    return state

@@ -1,0 +1,192 @@
+-- The tables of an agentctl database.
+--
+-- run          one row per run; `number` is its short name in every other table
+-- document     plans and workflow texts by digest, compressed; shared by runs
+-- task         one row per planned task: where it stands, its output or error
+-- effect       the ledger: what was asked of the outside, and what came back
+-- iteration    one row per turn of a loop that was looked at
+-- approval     durable questions to people
+-- memory       the working memory of a run, newest value per key
+-- stream_event bounded progress records of provider streams
+-- transition   the journal: every move of every record, chained by digests; never changed
+-- machine_edge every move that some machine declares; a transition must be one of them
+-- checkpoint   one row per commit: the last transition it wrote
+-- lease        who may write a run: the newest token wins
+-- cancel_request  what somebody asked of a run's live owner
+-- migration    which migrations made this schema, with their checksums
+--
+-- Instants are microseconds since 1970-01-01T00:00:00Z. JSON is canonical text. A column that is
+-- absent is NULL, which costs nothing.
+
+CREATE TABLE migration (
+    version INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    checksum TEXT NOT NULL,
+    applied_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE machine_edge (
+    machine TEXT NOT NULL,
+    source TEXT NOT NULL,
+    event TEXT NOT NULL,
+    target TEXT NOT NULL,
+    PRIMARY KEY (machine, source, event, target)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE document (
+    digest TEXT PRIMARY KEY,
+    kind TEXT NOT NULL,
+    body BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE run (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    mode TEXT NOT NULL,
+    workflow_name TEXT NOT NULL,
+    workflow_digest TEXT NOT NULL,
+    plan_digest TEXT NOT NULL REFERENCES document (digest),
+    source_digest TEXT REFERENCES document (digest),
+    source_run_id TEXT,
+    trace_id TEXT NOT NULL,
+    workspace TEXT NOT NULL,
+    inputs TEXT NOT NULL,
+    vars TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    output TEXT,
+    error TEXT
+) STRICT;
+
+CREATE TABLE task (
+    run INTEGER NOT NULL REFERENCES run (number),
+    position INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    disposition TEXT,
+    started_at INTEGER,
+    ended_at INTEGER,
+    due_at INTEGER,
+    output TEXT,
+    error TEXT,
+    snapshot TEXT,
+    PRIMARY KEY (run, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE effect (
+    run INTEGER NOT NULL REFERENCES run (number),
+    name TEXT NOT NULL,
+    id BLOB NOT NULL,
+    task_id TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    operation TEXT NOT NULL,
+    effect_class TEXT NOT NULL,
+    risk TEXT NOT NULL,
+    idempotency TEXT NOT NULL,
+    input TEXT NOT NULL,
+    input_digest BLOB NOT NULL,
+    state TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    dispatch INTEGER NOT NULL,
+    requested_at INTEGER NOT NULL,
+    started_at INTEGER,
+    ended_at INTEGER,
+    result TEXT,
+    error TEXT,
+    PRIMARY KEY (run, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE iteration (
+    run INTEGER NOT NULL REFERENCES run (number),
+    id TEXT NOT NULL,
+    parent TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (run, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE approval (
+    id TEXT PRIMARY KEY,
+    run INTEGER NOT NULL REFERENCES run (number),
+    task_id TEXT NOT NULL,
+    effect_id TEXT NOT NULL,
+    request_digest TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    state TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    requested_at INTEGER NOT NULL,
+    decided_at INTEGER,
+    actor TEXT,
+    reason TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE memory (
+    run INTEGER NOT NULL REFERENCES run (number),
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    task_id TEXT,
+    PRIMARY KEY (run, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE stream_event (
+    run INTEGER NOT NULL REFERENCES run (number),
+    task_id TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    effect_id TEXT NOT NULL,
+    event_type TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    truncated INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (run, task_id, attempt, sequence)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE transition (
+    run INTEGER NOT NULL REFERENCES run (number),
+    sequence INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    entity TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    event TEXT NOT NULL,
+    target TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    actor TEXT,
+    detail TEXT,
+    digest BLOB NOT NULL,
+    PRIMARY KEY (run, sequence),
+    FOREIGN KEY (machine, source, event, target)
+        REFERENCES machine_edge (machine, source, event, target)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE checkpoint (
+    run INTEGER NOT NULL REFERENCES run (number),
+    number INTEGER NOT NULL,
+    last_sequence INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (run, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE lease (
+    run INTEGER PRIMARY KEY REFERENCES run (number),
+    token INTEGER NOT NULL,
+    host TEXT,
+    boot TEXT,
+    pid INTEGER,
+    started INTEGER,
+    since INTEGER,
+    expires_at INTEGER
+) STRICT;
+
+CREATE TABLE cancel_request (
+    run INTEGER PRIMARY KEY REFERENCES run (number),
+    actor TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    at INTEGER NOT NULL
+) STRICT;

@@ -1,0 +1,204 @@
+"""`SqliteStore`: runs in one SQLite file, behind the engine's `Store` port.
+
+Above: the engine, the door and the CLI. Below: the journal, leases and rows.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, cast
+
+from agentctl.clock import iso
+from agentctl.engine.records import RunHistory
+from agentctl.errors import UnknownRun
+from agentctl.jsonvalue import canonical, digest_text, load_stored
+from agentctl.store.chain import GENESIS
+from agentctl.store.database import Database
+from agentctl.store.journal import RunJournal, write_work
+from agentctl.store.lease import LeaseKeeper, take
+from agentctl.store.migrate import migrate
+from agentctl.store.rows import (
+    approval_from,
+    effect_from,
+    iteration_from,
+    run_from,
+    stream_event_from,
+    task_from,
+    transition_from,
+)
+from agentctl.store.statements import SQL
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from agentctl.clock import Clock, Instant
+    from agentctl.engine.apply import Work
+    from agentctl.engine.ports import NewRun
+    from agentctl.engine.records import RunRecord, StreamEvent, Transition
+    from agentctl.jsonvalue import JsonObject
+
+
+class SqliteStore:
+    """Keeps runs, owns leases, and hands out journals."""
+
+    def __init__(self, database: Database, clock: Clock, reopen: Callable[[], Database]) -> None:
+        self.database = database
+        self.clock = clock
+        self._keeper = LeaseKeeper(reopen, clock)
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self.database.path
+
+    def migrate(self) -> list[str]:
+        """Bring the schema up to date; return the steps applied."""
+        return migrate(self.database, self.clock.now())
+
+    def create_run(self, new: NewRun, work: Work) -> RunJournal:
+        """Store a new run with its first unit of work, and own it."""
+        with self.database.writing() as connection:
+            number = _insert_run(connection, new)
+            token = take(connection, number, new.run.id, new.run.created_at)
+            end = write_work(connection, number, work, (0, GENESIS, 0))
+        return self._journal(new.run.id, number, token, end)
+
+    def claim_run(self, run_id: str, now: Instant) -> RunJournal:
+        """Take the lease of an existing run. Raises UnknownRun and RunHeld."""
+        with self.database.writing() as connection:
+            number = _number(connection, run_id)
+            token = take(connection, number, run_id, now)
+            connection.execute("DELETE FROM cancel_request WHERE run = ?", (number,))
+            head = connection.execute(SQL["journal_head"], (number,)).fetchone()
+            commits = connection.execute(SQL["last_checkpoint"], (number,)).fetchone()[0]
+        end = (0, GENESIS, 0) if head is None else (head[0], head[1], commits)
+        return self._journal(run_id, number, token, end)
+
+    def load_run(self, run_id: str) -> RunHistory:
+        """Read all that resuming needs. Raises UnknownRun, and StoreCorrupt for bad rows."""
+        with self.database.reading() as connection:
+            row = connection.execute(SQL["run"], (run_id,)).fetchone()
+            if row is None:
+                raise _unknown(run_id)
+            number = (row["number"],)
+            return RunHistory(
+                run=run_from(row),
+                plan=cast("JsonObject", load_stored(zlib.decompress(row["plan"]))),
+                tasks=tuple(map(task_from, connection.execute(SQL["tasks"], number))),
+                effects=tuple(map(effect_from, connection.execute(SQL["effects"], number))),
+                iterations=tuple(
+                    map(iteration_from, connection.execute(SQL["iterations"], number))
+                ),
+                approvals=tuple(map(approval_from, connection.execute(SQL["approvals"], number))),
+                memory={
+                    one["key"]: load_stored(one["value"])
+                    for one in connection.execute(SQL["memory"], number)
+                },
+            )
+
+    def transitions(self, run_id: str, after: int = 0) -> list[tuple[int, Transition]]:
+        """Read the journal from a sequence number on, oldest first."""
+        with self.database.reading() as connection:
+            number = _number(connection, run_id)
+            rows = connection.execute(SQL["transitions"], (number, after)).fetchall()
+        return [(row["sequence"], transition_from(row)) for row in rows]
+
+    def stream_events(self, run_id: str) -> list[StreamEvent]:
+        """Read a run's stream records, in order."""
+        with self.database.reading() as connection:
+            number = _number(connection, run_id)
+            rows = connection.execute(SQL["stream_events"], (number,)).fetchall()
+        return [stream_event_from(row) for row in rows]
+
+    def list_runs(self, limit: int | None = None) -> list[RunRecord]:
+        """Return the newest runs first."""
+        with self.database.reading() as connection:
+            rows = connection.execute(SQL["list_runs"]).fetchmany(limit or -1)
+        return [run_from(row) for row in rows]
+
+    def run_of_approval(self, approval_id: str) -> str | None:
+        """Return the run that an approval request belongs to."""
+        with self.database.reading() as connection:
+            row = connection.execute(SQL["approval_run"], (approval_id,)).fetchone()
+        return None if row is None else cast("str", row[0])
+
+    def request_cancel(self, run_id: str, actor: str, reason: str, now: Instant) -> None:
+        """Leave a durable request that the owner of the run will see."""
+        with self.database.writing() as connection:
+            number = _number(connection, run_id)
+            connection.execute(SQL["request_cancel"], (number, actor, reason, now))
+
+    def holder(self, run_id: str) -> JsonObject | None:
+        """Return who owns a run: `{host, pid, since}`, or None."""
+        with self.database.reading() as connection:
+            number = _number(connection, run_id)
+            row = connection.execute(SQL["lease"], (number,)).fetchone()
+        if row is None or row["pid"] is None:
+            return None
+        return {"host": row["host"], "pid": row["pid"], "since": iso(row["since"])}
+
+    def close(self) -> None:
+        """End the lease thread and close the file."""
+        self._keeper.close()
+        self.database.close()
+
+    def _journal(
+        self, run_id: str, number: int, token: int, end: tuple[int, bytes, int]
+    ) -> RunJournal:
+        sequence, head, commits = end
+        return RunJournal(
+            self.database,
+            self._keeper,
+            run_id=run_id,
+            number=number,
+            token=token,
+            sequence=sequence,
+            head=head,
+            commits=commits,
+        )
+
+
+def _insert_run(connection: sqlite3.Connection, new: NewRun) -> int:
+    run = new.run
+    plan = canonical(new.plan)
+    _insert_document(connection, run.plan_digest, "plan", plan)
+    source_digest = digest_text(new.source) if new.source else None
+    if source_digest is not None:
+        _insert_document(connection, source_digest, "workflow", new.source)
+    values = (run.id, run.state, run.version, run.mode, run.workflow_name, run.workflow_digest)
+    about = (run.plan_digest, source_digest, run.source_run_id, run.trace_id, run.workspace)
+    given = (canonical(run.inputs), canonical(run.vars), run.created_at)
+    number = connection.execute(SQL["insert_run"], values + about + given).lastrowid
+    assert number is not None
+    connection.executemany(
+        SQL["insert_task"],
+        [
+            (number, task.position, task.id, task.state, task.version, task.attempt)
+            for task in new.tasks
+        ],
+    )
+    connection.executemany(
+        SQL["put_memory"],
+        [(number, key, canonical(value), None) for key, value in new.memory.items()],
+    )
+    return number
+
+
+def _insert_document(
+    connection: sqlite3.Connection, digest: str, kind: str, text: str
+) -> None:
+    body = zlib.compress(text.encode("utf-8", "surrogatepass"))
+    connection.execute(SQL["insert_document"], (digest, kind, body))
+
+
+def _number(connection: sqlite3.Connection, run_id: str) -> int:
+    row = connection.execute(SQL["run_number"], (run_id,)).fetchone()
+    if row is None:
+        raise _unknown(run_id)
+    return cast("int", row[0])
+
+
+def _unknown(run_id: str) -> UnknownRun:
+    return UnknownRun(f"no run {run_id}", help="see `agentctl runs`", run_id=run_id)

@@ -1,0 +1,125 @@
+"""Replay a run's journal: is every move legal, every link unbroken, every record its result?
+
+Above: `agentctl verify`. Below: the store's rows and the machines' tables. It names the first
+row that does not fit; it never repairs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attr import frozen
+
+from agentctl.machines.compiled import TABLES
+from agentctl.store.chain import GENESIS, link
+from agentctl.store.rows import text_or_null, transition_from
+from agentctl.store.statements import SQL
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+
+    from agentctl.engine.apply import Record
+    from agentctl.engine.records import RunHistory, Transition
+    from agentctl.store.sqlite import SqliteStore
+
+
+@frozen(kw_only=True)
+class Mismatch:
+    """One row that does not fit; `sequence` is None for a record."""
+
+    run_id: str
+    entity: str
+    sequence: int | None
+    message: str
+
+
+def verify_run(store: SqliteStore, run_id: str) -> list[Mismatch]:
+    """Return the first row of the journal that does not fit, and every record that disagrees."""
+    history = store.load_run(run_id)
+    with store.database.reading() as connection:
+        number = connection.execute(SQL["run_number"], (run_id,)).fetchone()[0]
+        rows = connection.execute(SQL["transitions"], (number, 0)).fetchall()
+        commits = connection.execute(SQL["checkpoints"], (number,)).fetchall()
+    last: dict[tuple[str, str], Transition] = {}
+    broken = _first_broken(run_id, rows, last)
+    if broken is not None:
+        return [broken]
+    end = commits[-1]["last_sequence"] if commits else 0
+    if end != len(rows):
+        message = f"the last commit ends at {end}, the journal at {len(rows)}"
+        return [Mismatch(run_id=run_id, entity="", sequence=len(rows), message=message)]
+    return [*_records(run_id, history, last)]
+
+
+def verify_all(store: SqliteStore) -> list[Mismatch]:
+    """Verify every run of a database."""
+    return [one for run in store.list_runs() for one in verify_run(store, run.id)]
+
+
+def _first_broken(
+    run_id: str, rows: list[sqlite3.Row], last: dict[tuple[str, str], Transition]
+) -> Mismatch | None:
+    """Follow the chain; fill `last` with the newest move of every entity."""
+    head = GENESIS
+    for expected, row in enumerate(rows, start=1):
+        move = transition_from(row)
+        head = link(head, expected, move, text_or_null(move.detail))
+        key = (move.machine, move.entity)
+        message = _problem(row, move, expected, head, last.get(key))
+        if message is not None:
+            return Mismatch(
+                run_id=run_id,
+                entity=f"{move.machine} {move.entity}".strip(),
+                sequence=row["sequence"],
+                message=message,
+            )
+        last[key] = move
+    return None
+
+
+def _problem(
+    row: sqlite3.Row, move: Transition, expected: int, head: bytes, before: Transition | None
+) -> str | None:
+    if row["sequence"] != expected:
+        return f"transition {expected} is missing"
+    if row["digest"] != head:
+        return "its digest does not follow from its columns and its predecessor"
+    table = TABLES[move.machine]
+    came_from = table.initial if before is None else before.target
+    if move.source != came_from:
+        return f"it leaves {move.source!r}, but the record stood at {came_from!r}"
+    if table.rows.get(move.source, {}).get(move.event) != move.target:
+        return f"{move.event!r} does not lead from {move.source!r} to {move.target!r}"
+    if move.version != (0 if before is None else before.version) + 1:
+        return f"version {move.version} does not follow its predecessor's"
+    return None
+
+
+def _records(
+    run_id: str, history: RunHistory, last: dict[tuple[str, str], Transition]
+) -> Iterator[Mismatch]:
+    """Hold every record against its newest move."""
+    records: list[Record] = [history.run, *history.tasks, *history.effects]
+    records += [*history.iterations, *history.approvals]
+    known = {(record.machine, record.entity) for record in records}
+    for record in records:
+        move = last.get((record.machine, record.entity))
+        state = record.table.initial if move is None else move.target
+        version = 0 if move is None else move.version
+        if (record.state, record.version) != (state, version):
+            yield Mismatch(
+                run_id=run_id,
+                entity=f"{record.machine} {record.entity}".strip(),
+                sequence=None,
+                message=f"the record is {record.state!r} at version {record.version}, "
+                f"the journal ends at {state!r}, version {version}",
+            )
+    for machine, entity in last:
+        if (machine, entity) not in known:
+            yield Mismatch(
+                run_id=run_id,
+                entity=f"{machine} {entity}",
+                sequence=None,
+                message="the journal moves it, but there is no such record",
+            )
