@@ -6,6 +6,7 @@ The families answer the caller's question, and each has one exit code::
       UsageError            2   fix the command line or the call
         DocumentError       2   fix the document; carries every diagnostic at once
         SourceError         2   a file that the document names cannot be captured
+          SourceMissing     2   it does not exist
       StateError            3   legal, but not now
         IllegalTransition   3   the machine does not declare this move
         RunHeld             3   another live process owns the run
@@ -71,6 +72,10 @@ class SourceError(UsageError):
     """A file that a document or the command line names cannot be captured."""
 
     code = "source_error"
+
+
+class SourceMissing(SourceError):
+    """A file that a document names does not exist."""
 
 
 class UnknownRun(UsageError):

@@ -28,6 +28,18 @@ def open_engine(console: Console) -> Engine:
     return Engine(console.db)
 
 
+def open_existing(console: Console) -> Engine:
+    """Return an engine over a database that exists. Raises UsageError when there is none."""
+    import os.path
+
+    if not os.path.lexists(console.db):
+        raise UsageError(
+            f"there is no database at {console.db}",
+            help="name it with --db, or run a workflow first",
+        )
+    return open_engine(console)
+
+
 def load(
     engine: Engine,
     file: str,

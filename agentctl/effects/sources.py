@@ -11,8 +11,8 @@ import os
 
 from attr import define
 
-from agentctl.effects.paths import PathProblem, read_below, split
-from agentctl.errors import SourceError
+from agentctl.effects.paths import Missing, PathProblem, read_below, split
+from agentctl.errors import SourceError, SourceMissing
 from agentctl.limits import VARS_FILE_BYTES_MAX, VARS_FILES_MAX, VARS_FILES_TOTAL_BYTES_MAX
 
 
@@ -58,6 +58,8 @@ class SourceFiles:
         try:
             parts = [*self._base_parts(base), *split(path)]
             raw = read_below(self._root, parts, VARS_FILE_BYTES_MAX)
+        except Missing as problem:
+            raise SourceMissing(f"{path!r} {problem.reason}", help=problem.help) from None
         except PathProblem as problem:
             raise SourceError(f"{path!r} {problem.reason}", help=problem.help) from None
         except OSError as error:

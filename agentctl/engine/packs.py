@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentctl.engine.compiler.report import Report
-    from agentctl.engine.document.model import PackSource, PackTrust
+    from agentctl.engine.document.model import PackSource
     from agentctl.engine.document.packs import PackManifest
     from agentctl.engine.values.capture import SourceReader
     from agentctl.jsonvalue import JsonObject
@@ -70,13 +70,35 @@ class ResolvedPack:
     integrity: str
 
 
+class Trust(Protocol):
+    """What a workflow accepts of packs that nobody signed."""
+
+    @property
+    def unsigned(self) -> Literal["allow", "warn", "deny"]:
+        """What becomes of an unsigned pack."""
+        ...
+
+    @property
+    def allow_unsigned_process(self) -> bool:
+        """Whether an unsigned pack may start programs."""
+        ...
+
+
+@frozen
+class TrustAll:
+    """The trust of a manifest in itself, when it is checked alone."""
+
+    unsigned: Literal["allow", "warn", "deny"] = "allow"
+    allow_unsigned_process: bool = True
+
+
 @define
 class PackResolver:
     """Finds packs and their dependencies; the packs stand in order of discovery."""
 
     files: Files
     report: Report
-    trust: PackTrust
+    trust: Trust
     version: str
     found: dict[str, ResolvedPack] = field(factory=dict)
     _lock: Mapping[str, JsonObject] | None = None
@@ -103,6 +125,20 @@ class PackResolver:
         if wanted.name in self.found:
             return
         self.found[wanted.name] = known
+        self._dependencies(known, (*trail, wanted.name))
+
+    def resolve_own(self, raw: bytes, file: str) -> ResolvedPack | None:
+        """Read a manifest that was given itself, and find what it depends on."""
+        manifest = self._manifest(raw, file)
+        if manifest is None:
+            return None
+        check_manifest(manifest, file, self.version, self.report)
+        made = ResolvedPack(manifest=manifest, file=file, base="", integrity=integrity_of(raw))
+        self.found[manifest.name] = made
+        self._dependencies(made, (manifest.name,))
+        return made
+
+    def _dependencies(self, known: ResolvedPack, trail: tuple[str, ...]) -> None:
         for name, dependency in known.manifest.dependencies.items():
             self.resolve(
                 Wanted(
@@ -115,7 +151,7 @@ class PackResolver:
                     place=f"dependencies.{name}",
                     base=known.base,
                 ),
-                (*trail, wanted.name),
+                trail,
             )
 
     def _load(self, wanted: Wanted) -> ResolvedPack | None:
@@ -138,9 +174,8 @@ class PackResolver:
         manifest = self._manifest(raw, file)
         if manifest is None:
             return None
-        integrity = f"sha256:{sha256(raw).hexdigest()}"
         made = ResolvedPack(
-            manifest=manifest, file=file, base=dirname(file), integrity=integrity
+            manifest=manifest, file=file, base=dirname(file), integrity=integrity_of(raw)
         )
         self._check(wanted, made)
         return made
@@ -224,6 +259,11 @@ class PackResolver:
     ) -> None:
         path = f"{wanted.place}.{inside}" if inside else wanted.place
         self.report.add(code, message, file=wanted.file, path=path, help=help)
+
+
+def integrity_of(raw: bytes) -> str:
+    """Return what a lock file says of a pack's bytes."""
+    return f"sha256:{sha256(raw).hexdigest()}"
 
 
 def check_manifest(manifest: PackManifest, file: str, version: str, report: Report) -> None:

@@ -25,10 +25,10 @@ Everything = Annotated[bool, typer.Option("--all", help="Also those that were de
 def show(console: Console, run_id: options.RunId, all: Everything = False) -> int:
     """List the questions of a run that wait for an answer."""
     from agentctl.cli.drive import about
-    from agentctl.cli.loading import open_engine
+    from agentctl.cli.loading import open_existing
     from agentctl.engine.view import approval_view, pending_approvals
 
-    engine = open_engine(console)
+    engine = open_existing(console)
     try:
         history = about(console, engine, run_id)
         found = list(history.approvals) if all else pending_approvals(history)
@@ -65,10 +65,10 @@ def _decide(
     console: Console, approval_id: str, approves: bool, actor: str | None, reason: str
 ) -> int:
     from agentctl.cli.drive import login
-    from agentctl.cli.loading import open_engine
+    from agentctl.cli.loading import open_existing
     from agentctl.engine.view import approval_view
 
-    engine = open_engine(console)
+    engine = open_existing(console)
     try:
         decided = engine.decide_approval(
             approval_id, approve=approves, actor=actor or login(), reason=reason

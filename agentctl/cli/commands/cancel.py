@@ -23,10 +23,10 @@ def cancel(
 ) -> int:
     """End a run durably; when another process owns it, ask that process to."""
     from agentctl.cli.drive import about, drive, login
-    from agentctl.cli.loading import open_engine
+    from agentctl.cli.loading import open_existing
     from agentctl.cli.outcome import outcome_data
 
-    engine = open_engine(console)
+    engine = open_existing(console)
     try:
         about(console, engine, run_id)
         who = actor or login()

@@ -48,10 +48,10 @@ def inspect(console: Console, run_id: options.RunId, effect_id: EffectId) -> int
 
 def _effects(console: Console, run_id: str) -> list[JsonObject]:
     from agentctl.cli.drive import about
-    from agentctl.cli.loading import open_engine
+    from agentctl.cli.loading import open_existing
     from agentctl.engine.view import inspect_view
 
-    engine = open_engine(console)
+    engine = open_existing(console)
     try:
         view = inspect_view(about(console, engine, run_id), ())
         return cast("list[JsonObject]", view["effects"])

@@ -25,19 +25,20 @@ Diagram = Annotated[
 def inspect(console: Console, run_id: options.RunId, diagram: Diagram = None) -> int:
     """Show everything that is stored about a run, and what can be done now."""
     from agentctl.cli.drive import about
-    from agentctl.cli.loading import open_engine
+    from agentctl.cli.holding import is_alive
+    from agentctl.cli.loading import open_existing
     from agentctl.cli.summary import human
     from agentctl.clock import SystemClock
     from agentctl.engine.stillness import stillness
     from agentctl.engine.view import inspect_view
 
-    engine = open_engine(console)
+    engine = open_existing(console)
     try:
         history = about(console, engine, run_id)
         if diagram is not None:
             return _draw(console, history, diagram)
         holder = engine.store.holder(run_id)
-        still = stillness(history, is_held=holder is not None, now=SystemClock().now())
+        still = stillness(history, is_held=is_alive(holder), now=SystemClock().now())
         view = inspect_view(
             history,
             engine.store.transitions(run_id),

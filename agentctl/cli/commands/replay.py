@@ -14,10 +14,10 @@ def replay(console: Console, run_id: options.RunId) -> int:
     """Copy a finished run from its records; nothing is dispatched and no file is read."""
     from agentctl.cli.drive import about, drive
     from agentctl.cli.follow import following, plan_order
-    from agentctl.cli.loading import open_engine
+    from agentctl.cli.loading import open_existing
     from agentctl.cli.outcome import report
 
-    engine = open_engine(console)
+    engine = open_existing(console)
     try:
         history = about(console, engine, run_id)
         with following(console, engine, plan_order(history)):

@@ -24,10 +24,10 @@ def resume(
     """Go on with a run that was interrupted or that waited; what is done is not done again."""
     from agentctl.cli.drive import about, drive
     from agentctl.cli.follow import following, plan_order
-    from agentctl.cli.loading import open_engine
+    from agentctl.cli.loading import open_existing
     from agentctl.cli.outcome import report
 
-    engine = open_engine(console)
+    engine = open_existing(console)
     try:
         history = about(console, engine, run_id)
         if workspace is not None:

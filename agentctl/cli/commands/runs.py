@@ -45,12 +45,12 @@ def runs(
     stuck: Stuck = False,
 ) -> int:
     """List runs, the latest first; with --stuck, what is not moving and why."""
-    from agentctl.cli.loading import open_engine
+    from agentctl.cli.loading import open_existing
     from agentctl.cli.spans import seconds
 
     states = _known_states(state or ())
     age_seconds = None if older_than is None else seconds("--older-than", older_than)
-    engine = open_engine(console)
+    engine = open_existing(console)
     try:
         rows = _rows(engine, states, workflow, age_seconds, limit, stuck=stuck)
     finally:
@@ -81,34 +81,31 @@ def _rows(
     *,
     stuck: bool,
 ) -> list[JsonObject]:
+    from agentctl.cli.holding import is_alive
     from agentctl.clock import SystemClock
-    from agentctl.engine.view import run_row
-    from agentctl.machines.sets import RUN_LIVE
+    from agentctl.engine.stillness import stillness
+    from agentctl.engine.view import run_row, task_counts
+    from agentctl.machines.sets import RUN_FINAL
 
     now = SystemClock().now()
-    before = None if age_seconds is None else now - int(age_seconds * 1_000_000)
-    wanted = states or (sorted(RUN_LIVE) if stuck else None)
+    before = now if age_seconds is None else now - int(age_seconds * 1_000_000)
     rows: list[JsonObject] = []
-    for one in engine.store.list_runs(
-        states=wanted, workflow=workflow, created_before=before, limit=None if stuck else limit
-    ):
-        row = run_row(one.run, now, counts=one.tasks, holder=one.holder)
-        if stuck and not _add_reason(engine, row, now):
+    for run in engine.store.list_runs():
+        is_wanted = (not states or run.state in states) and run.created_at <= before
+        if not is_wanted or (workflow is not None and run.workflow_name != workflow):
             continue
-        rows.append(row)
+        if stuck and run.state in RUN_FINAL:
+            continue
+        history = engine.history(run.id)
+        holder = engine.store.holder(run.id)
+        still = stillness(history, is_held=is_alive(holder), now=now)
+        if stuck and still is None:
+            continue
+        row = run_row(run, now, counts=task_counts(history), holder=holder)
+        rows.append({**row, "stillness": still.as_json() if still else None})
         if len(rows) == limit:
             break
     return rows
-
-
-def _add_reason(engine: Engine, row: JsonObject, now: int) -> bool:
-    """Say in the row why the run stands still; False when it moves."""
-    from agentctl.engine.stillness import stillness
-
-    history = engine.history(cast("str", row["runId"]))
-    still = stillness(history, is_held=row["holder"] is not None, now=now)
-    row["stillness"] = still.as_json() if still else None
-    return still is not None
 
 
 def _table(rows: list[JsonObject], *, stuck: bool) -> str:
@@ -120,8 +117,8 @@ def _table(rows: list[JsonObject], *, stuck: bool) -> str:
     for row in rows:
         counts = cast("dict[str, int]", row["tasks"])
         listed = ", ".join(f"{count} {state}" for state, count in counts.items())
-        still = cast("dict[str, str]", row.get("stillness") or {})
-        last = f"{still['reason']}; {still['next']}" if still else listed
+        still = cast("dict[str, str] | None", row["stillness"])
+        last = f"{still['reason']}; {still['next']}" if stuck and still else listed
         age = duration(float(cast("int", row["ageSeconds"])))
         cells.append((str(row["runId"]), str(row["state"]), age, str(row["workflow"]), last))
     last_head = "why, and what to do" if stuck else "tasks"

@@ -6,8 +6,16 @@ I/O. The order of the stages is in `pipeline`.
 
 from __future__ import annotations
 
-from agentctl.engine.compiler.pack import compile_pack
+from agentctl.engine.compiler.pack import PackFile, PackResult, compile_pack
 from agentctl.engine.compiler.pipeline import compile_workflow
 from agentctl.engine.compiler.source import CompileResult, CompileSource, KnownAction
 
-__all__ = ["CompileResult", "CompileSource", "KnownAction", "compile_pack", "compile_workflow"]
+__all__ = [
+    "CompileResult",
+    "CompileSource",
+    "KnownAction",
+    "PackFile",
+    "PackResult",
+    "compile_pack",
+    "compile_workflow",
+]

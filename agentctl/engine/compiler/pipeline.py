@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from agentctl.engine.compiler.agents import AgentStage
 from agentctl.engine.compiler.budgets import check_counts, check_prices
-from agentctl.engine.compiler.definitions import definitions_of
+from agentctl.engine.compiler.definitions import definitions_of, workflow_digest
 from agentctl.engine.compiler.expand import Around, Expander, ExpansionTooLarge
 from agentctl.engine.compiler.memory import check_memory, find_conflicts, known_keys
+from agentctl.engine.compiler.naming import build_library
 from agentctl.engine.compiler.order import topological
 from agentctl.engine.compiler.permissions import PermissionStage
 from agentctl.engine.compiler.references import check_references
@@ -26,12 +27,9 @@ from agentctl.engine.compiler.schemas import SchemaStage
 from agentctl.engine.compiler.source import CompileResult
 from agentctl.engine.compiler.sources import Captured, SourceStage
 from agentctl.engine.compiler.templates import check_templates, unit_view
-from agentctl.engine.document.reader import read_data
-from agentctl.engine.packs import build_library
 from agentctl.engine.plan import Plan, sealed
 from agentctl.engine.policy import Policy
 from agentctl.engine.values.layers import merge_layers
-from agentctl.jsonvalue import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,14 +51,16 @@ def compile_workflow(source: CompileSource) -> CompileResult:
     report = Report(places={source.file: source.places})
     captured = Captured(source.reader, source.folder)
     library = build_library(source, captured, report)
-    variables = SourceStage(source, captured, report, read_data)
-    variables.run(library)
+    variables = SourceStage(captured, report)
+    variables.run(source, library)
     expanded = _structure(source, library, report)
     spec_variables = merge_layers(variables.layers["spec"])[0]
     _contents(source, library, spec_variables, report)
     plan = None
     if expanded is not None:
         tasks = _ordered(expanded.tasks)
+        budgets = source.document.spec.runtime.budgets
+        check_counts(budgets, expanded, source.file, report)
         if source.document.spec.runtime.max_concurrency > 1:
             find_conflicts(tasks, expanded.origins, report)
         if not report.has_errors:
@@ -97,7 +97,7 @@ def _contents(
 ) -> None:
     """Check everything that does not decide the shape of the graph."""
     spec = source.document.spec
-    SchemaStage(report, source.file).run(spec, library)
+    SchemaStage(report).run(spec, library)
     for unit in library.units.values():
         check_memory(library, unit, report)
         keys = known_keys(library, unit, spec.memory.working)

@@ -25,17 +25,21 @@ class SchemaStage:
     """Checks schemas; the same schema is looked at once."""
 
     report: Report
-    file: str
     _known: dict[str, list[Violation]] = field(factory=dict)
 
     def run(self, spec: Spec, library: Library) -> None:
         """Check every schema of the document and of its packs."""
+        file = library.root.file
         for name, agent in spec.agents.items():
             place = f"spec.agents.{name}.structuredOutput"
-            self._check(agent.structured_output, self.file, place)
+            self._check(agent.structured_output, file, place)
         for name, tool in spec.tools.items():
-            self._check(tool.input_schema, self.file, f"spec.tools.{name}.inputSchema")
-            self._check(tool.output_schema, self.file, f"spec.tools.{name}.outputSchema")
+            self._check(tool.input_schema, file, f"spec.tools.{name}.inputSchema")
+            self._check(tool.output_schema, file, f"spec.tools.{name}.outputSchema")
+        self.run_library(library)
+
+    def run_library(self, library: Library) -> None:
+        """Check every schema of actions, workflows and tasks."""
         for action in library.actions.values():
             for key in ("inputSchema", "outputSchema"):
                 self._check(action.definition.get(key), action.file, f"{action.place}.{key}")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agentctl.engine.compiler.report import Report
     from agentctl.engine.compiler.source import CompileSource
     from agentctl.engine.document.model import Agent, Task
-    from agentctl.engine.values.capture import DataReader, SourceReader
+    from agentctl.engine.values.capture import SourceReader
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 
@@ -62,17 +62,16 @@ class Captured:
 class SourceStage:
     """Reads variables and instructions; one object for one compilation."""
 
-    source: CompileSource
     captured: Captured
     report: Report
-    read_data: DataReader
     layers: dict[str, list[Layer]] = field(factory=dict)
 
-    def run(self, library: Library) -> None:
+    def run(self, source: CompileSource, library: Library) -> None:
         """Fill in the library's agents and every unit's variables."""
-        spec = self.source.document.spec
+        spec, file = source.document.spec, source.file
         whole = self._layers(
-            Owner(origin="spec", place="spec", files=tuple(spec.vars_files), values=spec.vars)
+            Owner(origin="spec", place="spec", files=tuple(spec.vars_files), values=spec.vars),
+            file,
         )
         self.layers["spec"] = whole
         inner: dict[str, list[Layer]] = {}
@@ -81,21 +80,23 @@ class SourceStage:
             inner[name] = self._layers(
                 Owner(
                     origin=place, place=place, files=tuple(agent.vars_files), values=agent.vars
-                )
+                ),
+                file,
             )
             library.agents[name] = AgentEntry(
                 name=name,
                 agent=agent,
-                instructions=self._instructions(agent, place),
+                instructions=self._instructions(agent, file, place),
                 variables=merge_layers([*whole, *inner[name]])[0],
                 place=place,
             )
         for unit in library.units.values():
-            self._unit(unit, whole if unit.scope.owns_spec else [], inner)
+            self.unit(unit, whole if unit.scope.owns_spec else [], inner)
 
-    def _unit(
+    def unit(
         self, unit: Unit, whole: list[Layer], agents: dict[str, list[Layer]]
     ) -> None:
+        """Fill in the variables of a unit's tasks."""
         shared = merge_layers(whole)[0]
         for position, task in enumerate(unit.tasks):
             layers = [*whole]
@@ -117,9 +118,8 @@ class SourceStage:
         )
         return self._layers(owner, unit.file, unit.base)
 
-    def _layers(self, owner: Owner, file: str | None = None, base: str = "") -> list[Layer]:
+    def _layers(self, owner: Owner, where: str, base: str = "") -> list[Layer]:
         """Return an owner's layers, and report what is wrong with them."""
-        where = self.source.file if file is None else file
         if not owner.files and not owner.values:
             return []
         references = owner_references(owner, base)
@@ -129,11 +129,13 @@ class SourceStage:
         for one in references:
             if one.place not in raw:
                 continue
+            from agentctl.engine.document.reader import read_data
+
             values, problems = read_variables(
                 raw[one.place],
                 name=normpath(join(base, one.path)),
                 place=one.place,
-                read_data=self.read_data,
+                read_data=read_data,
                 file=where,
             )
             contents[one.place] = values
@@ -143,7 +145,7 @@ class SourceStage:
         warn_of_templates(owner.values, self.report, where, place)
         return owner_layers(owner, contents)
 
-    def _instructions(self, agent: Agent, place: str) -> str:
+    def _instructions(self, agent: Agent, file: str, place: str) -> str:
         """Return the text that the agent is given."""
         if agent.instructions_file is None:
             return agent.instructions or ""
@@ -159,11 +161,18 @@ class SourceStage:
         self.report.add(
             "source_error",
             f"instructionsFile: {message}",
-            file=self.source.file,
+            file=file,
             path=path,
             help=help,
         )
         return ""
+
+
+def fill_variables(library: Library, captured: Captured, report: Report) -> None:
+    """Fill in the variables of units that no document stands behind."""
+    stage = SourceStage(captured, report)
+    for unit in library.units.values():
+        stage.unit(unit, [], {})
 
 
 def warn_of_templates(

@@ -16,7 +16,7 @@ from attr import field, frozen
 from agentctl.diagnostics import Diagnostic
 from agentctl.engine.expression import json_type
 from agentctl.engine.values.layers import check_names
-from agentctl.errors import DocumentError, SourceError
+from agentctl.errors import DocumentError, SourceError, SourceMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -63,10 +63,10 @@ class CapturedSources:
     contents: Mapping[tuple[str, str], bytes] = field(factory=dict)
 
     def read(self, path: str, base: str) -> bytes:
-        """Return the captured bytes; raises SourceError when they were never captured."""
+        """Return the captured bytes; raises SourceMissing when they were never captured."""
         found = self.contents.get((base, path))
         if found is None:
-            raise SourceError(f"{path!r} was not captured when the run was created")
+            raise SourceMissing(f"{path!r} was not captured when the run was created")
         return found
 
 

@@ -1,0 +1,1 @@
+"""The workflow document: its model, its reader and its JSON Schema."""

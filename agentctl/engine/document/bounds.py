@@ -1,0 +1,59 @@
+"""The bounds that a field declares, in words.
+
+Above: reading and the JSON Schema. The names are JSON Schema's own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+
+def broken_bound(value: object, bounds: dict[str, Any]) -> str | None:
+    """Return what is wrong with a value, or None."""
+    if value is None:
+        return None
+    for name, bound in bounds.items():
+        message = _CHECKS[name](value, bound)
+        if message is not None:
+            return message
+    return None
+
+
+def _minimum(value: Any, bound: Any) -> str | None:
+    return None if value >= bound else f"{value} is too small; at least {bound}"
+
+
+def _maximum(value: Any, bound: Any) -> str | None:
+    return None if value <= bound else f"{value} is too large; at most {bound}"
+
+
+def _exclusive_minimum(value: Any, bound: Any) -> str | None:
+    return None if value > bound else f"{value} is too small; more than {bound}"
+
+
+def _pattern(value: Any, bound: Any) -> str | None:
+    return None if re.search(bound, value) else f"{value!r} does not match {bound}"
+
+
+def _min_items(value: Any, bound: Any) -> str | None:
+    return None if len(value) >= bound else f"at least {bound} entry is needed"
+
+
+def _max_items(value: Any, bound: Any) -> str | None:
+    return None if len(value) <= bound else f"{len(value)} entries; at most {bound}"
+
+
+def _min_length(value: Any, bound: Any) -> str | None:
+    return None if len(value) >= bound else "must not be empty"
+
+
+_CHECKS = {
+    "minimum": _minimum,
+    "maximum": _maximum,
+    "exclusiveMinimum": _exclusive_minimum,
+    "pattern": _pattern,
+    "minItems": _min_items,
+    "maxItems": _max_items,
+    "minLength": _min_length,
+}

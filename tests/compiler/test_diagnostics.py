@@ -1,0 +1,434 @@
+"""Every problem that the compiler finds, with its code and its place.
+
+In the texts below `«` marks where the diagnostic must point; it is taken out before reading.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.compiler.compiling import compile_text, marked, problems
+
+HEAD = """\
+apiVersion: agentctl.dev/v1
+kind: Workflow
+metadata: {name: test}
+spec:
+"""
+ASSIGN = """\
+  actions:
+    assign: {kind: builtin.assign}
+    remember: {kind: builtin.memory.write}
+    recall: {kind: builtin.memory.read}
+    write: {kind: builtin.write}
+"""
+AGENT = """\
+  providers:
+    fake: {kind: fake}
+  agents:
+    helper: {provider: fake, model: m, instructions: hi}
+"""
+TOOL = """\
+  tools:
+    look:
+      kind: builtin.workspace.read
+      description: reads
+      inputSchema: {type: object}
+      outputSchema: {type: object}
+      capability: filesystem.read
+      risk: low
+      effectClass: observe
+      idempotency: idempotent
+      retrySafe: true
+      timeoutSeconds: 5
+"""
+HERE = "  tasks:\n    - {id: a, uses: action:assign}\n"
+
+CASES = {
+    "duplicate ids": (
+        "duplicate_task",
+        ASSIGN
+        + HERE
+        + "    - {id: «a, uses: action:assign}\n",
+        "spec.tasks[0]",
+    ),
+    "an unknown need": (
+        "missing_reference",
+        ASSIGN + HERE + "    - {id: b, uses: action:assign, needs: [«aa]}\n",
+        "did you mean 'a'?",
+    ),
+    "an unknown action": (
+        "missing_reference",
+        ASSIGN + "  tasks:\n    - {id: a, uses: «action:asign}\n",
+        "did you mean 'assign'?",
+    ),
+    "a wrong form of use": (
+        "missing_reference",
+        ASSIGN + "  tasks:\n    - {id: a, uses: «actoin:assign}\n",
+        "did you mean 'action:assign'?",
+    ),
+    "a bare name": (
+        "missing_reference",
+        ASSIGN + "  tasks:\n    - {id: a, uses: «assign}\n",
+        "did you mean 'action:assign'?",
+    ),
+    "a name of another form": (
+        "missing_reference",
+        AGENT + "  tasks:\n    - {id: a, uses: «action:helper}\n",
+        "'agent:helper'",
+    ),
+    "a team": (
+        "migration_required",
+        ASSIGN + "  tasks:\n    - {id: a, uses: «team:crew}\n",
+        "its own agent task",
+    ),
+    "a cycle": (
+        "dependency_cycle",
+        ASSIGN
+        + "  tasks:\n    - {id: a, uses: action:assign, needs: [«b]}\n"
+        + "    - {id: b, uses: action:assign, needs: [a]}\n",
+        "remove one",
+    ),
+    "workflows that invoke each other": (
+        "dependency_cycle",
+        ASSIGN
+        + "  subworkflows:\n"
+        + "    one: {version: 1.0.0, tasks: [{id: x, uses: «workflow:two}]}\n"
+        + "    two: {version: 1.0.0, tasks: [{id: y, uses: workflow:one}]}\n"
+        + HERE,
+        "bounded `loop`",
+    ),
+    "an inverse without effect": (
+        "incompatible_state",
+        ASSIGN
+        + "  tasks:\n    - {id: a, uses: action:write, with: {path: p, content: c},\n"
+        + "       compensate: {uses: «action:assign, with: {}}}\n",
+        "must change something",
+    ),
+    "an output that the task does not need": (
+        "invalid_template",
+        ASSIGN
+        + HERE
+        + "    - id: b\n      uses: action:assign\n"
+        + '      with: {x: «"${{ tasks.a.output.output }}"}\n',
+        "add a to the needs of b",
+    ),
+    "a malformed template": (
+        "invalid_template",
+        ASSIGN
+        + "  tasks:\n    - id: a\n      uses: action:assign\n"
+        + '      with: {x: «"${{ inputs.a[0] }}"}\n',
+        None,
+    ),
+    "a condition around text": (
+        "invalid_template",
+        ASSIGN + "  tasks:\n    - {id: a, uses: action:assign, when: «inputs.ready}\n",
+        "write ${{ inputs.ready }}",
+    ),
+    "an unknown input": (
+        "missing_reference",
+        "  inputs: {name: x}\n"
+        + ASSIGN
+        + "  tasks:\n    - id: a\n      uses: action:assign\n"
+        + '      with: {x: «"${{ inputs.nmae }}"}\n',
+        "did you mean 'name'?",
+    ),
+    "an unknown variable": (
+        "missing_reference",
+        "  vars: {region: eu}\n"
+        + ASSIGN
+        + "  tasks:\n    - id: a\n      uses: action:assign\n"
+        + '      with: {x: «"${{ vars.regoin }}"}\n',
+        "did you mean 'region'?",
+    ),
+    "an unknown memory key": (
+        "missing_reference",
+        "  memory: {working: {count: 0}}\n"
+        + ASSIGN
+        + "  tasks:\n    - id: a\n      uses: action:assign\n"
+        + '      with: {x: «"${{ memory.coutn }}"}\n',
+        "did you mean 'count'?",
+    ),
+    "an unknown task in the outputs": (
+        "missing_reference",
+        '  outputs: {x: «"${{ tasks.b.output }}"}\n' + ASSIGN + HERE,
+        "known: a",
+    ),
+    "a reserved variable": (
+        "reserved_name",
+        "  vars: {loopIndex: «1}\n" + ASSIGN + HERE,
+        "choose another name",
+    ),
+    "a binding that hides a variable": (
+        "reserved_name",
+        "  vars: {thing: 1}\n"
+        + ASSIGN
+        + "  tasks:\n    - {id: a, uses: action:assign, foreach: {items: [1], as: «thing}}\n",
+        "choose another name",
+    ),
+    "too many items": (
+        "invalid_expansion",
+        ASSIGN
+        + "  tasks:\n    - id: a\n      uses: action:assign\n"
+        + "      foreach:\n        maxItems: 2\n        items: «[1, 2, 3]\n",
+        "raise foreach.maxItems",
+    ),
+    "an axis without values": (
+        "invalid_expansion",
+        ASSIGN
+        + "  tasks:\n    - id: a\n      uses: action:assign\n"
+        + "      matrix:\n        axes:\n          os: «[]\n",
+        "nothing runs",
+    ),
+    "a loop with a condition": (
+        "invalid_expansion",
+        ASSIGN
+        + "  tasks:\n    - id: a\n      uses: action:assign\n"
+        + '      when: «"${{ inputs.x }}"\n'
+        + '      loop: {maxIterations: 2, while: "${{ vars.loopIndex < 1 }}"}\n',
+        "before every iteration",
+    ),
+    "a destination that does not need its router": (
+        "invalid_router",
+        ASSIGN
+        + HERE
+        + "    - id: r\n      uses: router\n"
+        + '      route: {select: "${{ inputs.x }}", cases: [{equals: 1, tasks: [«a]}]}\n',
+        "add r to the needs of a",
+    ),
+    "a case that stands twice": (
+        "invalid_router",
+        ASSIGN
+        + "  tasks:\n    - id: r\n      uses: router\n"
+        + '      route:\n        select: "${{ inputs.x }}"\n'
+        + "        cases:\n          - {equals: 1, tasks: [a]}\n"
+        + "          - {equals: «1.0, tasks: []}\n"
+        + "    - {id: a, uses: action:assign, needs: [r]}\n",
+        "merge the two cases",
+    ),
+    "an unknown destination": (
+        "missing_reference",
+        ASSIGN
+        + "  tasks:\n    - id: r\n      uses: router\n"
+        + '      route: {select: "${{ inputs.x }}", default: [«ship]}\n'
+        + "    - {id: shop, uses: action:assign, needs: [r]}\n",
+        "did you mean 'shop'?",
+    ),
+    "an invalid schema": (
+        "invalid_schema",
+        ASSIGN
+        + "  tasks:\n    - id: a\n      uses: action:assign\n"
+        + "      outputSchema: {type: «objekt}\n",
+        None,
+    ),
+    "fixed values that a sub-workflow refuses": (
+        "schema_violation",
+        ASSIGN
+        + "  subworkflows:\n    one:\n      version: 1.0.0\n"
+        + "      inputSchema: {type: object, properties: {n: {type: integer}}}\n"
+        + "      tasks: [{id: x, uses: action:assign}]\n"
+        + "  tasks:\n    - {id: a, uses: workflow:one, with: {n: «text}}\n",
+        None,
+    ),
+    "reasoning on a provider without it": (
+        "unsupported_capability",
+        AGENT.replace("instructions: hi", "instructions: hi, reasoning: «{effort: high}")
+        + "  tasks:\n    - {id: a, uses: agent:helper}\n",
+        "another provider",
+    ),
+    "an unknown provider option": (
+        "unsupported_capability",
+        AGENT.replace("instructions: hi", "instructions: hi, providerOptions: {finalTxt: «x}")
+        + "  tasks:\n    - {id: a, uses: agent:helper}\n",
+        "did you mean 'finalText'?",
+    ),
+    "an unknown provider": (
+        "missing_reference",
+        AGENT.replace("provider: fake", "provider: «fade")
+        + "  tasks:\n    - {id: a, uses: agent:helper}\n",
+        "did you mean 'fake'?",
+    ),
+    "an unknown tool": (
+        "missing_reference",
+        TOOL
+        + AGENT.replace("instructions: hi", "instructions: hi, tools: [«lock]")
+        + "  tasks:\n    - {id: a, uses: agent:helper}\n",
+        "did you mean 'look'?",
+    ),
+    "a tool that is declared as less than it is": (
+        "unsupported_capability",
+        TOOL.replace("effectClass: observe", "effectClass: «pure") + ASSIGN + HERE,
+        "write effectClass: observe",
+    ),
+    "a secret file outside the roots": (
+        "invalid_secret_reference",
+        AGENT.replace("{kind: fake}", "{kind: fake, credential: {file: «secrets/key}}")
+        + "  tasks:\n    - {id: a, uses: agent:helper}\n",
+        "policy.secretFileRoots",
+    ),
+    "a secret program that is not listed": (
+        "invalid_secret_reference",
+        AGENT.replace(
+            "{kind: fake}", "{kind: fake, credential: {process: {command: «/bin/pass}}}"
+        )
+        + "  tasks:\n    - {id: a, uses: agent:helper}\n",
+        "add pass to",
+    ),
+    "a program that is not listed": (
+        "policy_denied",
+        "  actions:\n    run: {kind: builtin.shell.exec, command: «/bin/rm}\n"
+        + "  tasks:\n    - {id: a, uses: action:run}\n",
+        "add rm to policy.processAllowlist",
+    ),
+    "a provider that is not listed": (
+        "policy_denied",
+        "  policy: {providers: [other]}\n"
+        + AGENT.replace("provider: fake", "provider: «fake")
+        + "  tasks:\n    - {id: a, uses: agent:helper}\n",
+        "policy.providers",
+    ),
+    "more tasks than the budget": (
+        "budget_exceeded",
+        "  runtime: {budgets: {maxTasks: «1}}\n"
+        + ASSIGN
+        + HERE
+        + "    - {id: b, uses: action:assign}\n",
+        "raise maxTasks",
+    ),
+    "more items than the budget": (
+        "budget_exceeded",
+        "  runtime: {budgets: {maxExpansionItems: «1}}\n"
+        + ASSIGN
+        + "  tasks:\n    - {id: a, uses: action:assign, foreach: {items: [1, 2]}}\n",
+        "raise maxExpansionItems",
+    ),
+    "a cost limit without a price": (
+        "missing_reference",
+        "  runtime: {budgets: {maxCostMicrousd: «5}}\n"
+        + AGENT
+        + "  tasks:\n    - {id: a, uses: agent:helper}\n",
+        "fake/m",
+    ),
+    "two writers of a key that may race": (
+        "memory_conflict",
+        "  runtime: {maxConcurrency: 2}\n"
+        + ASSIGN
+        + "  tasks:\n    - {id: a, uses: action:remember, with: {key: k, value: 1}}\n"
+        + "    - {id: b, uses: action:remember, with: {key: «k, value: 2}}\n",
+        "let one need the other",
+    ),
+    "a key that only a run can tell": (
+        "memory_conflict",
+        ASSIGN
+        + "  tasks:\n    - id: a\n      uses: action:remember\n"
+        + '      with: {key: «"${{ inputs.k }}", value: 1}\n',
+        "`memoryWrites`",
+    ),
+    "a dynamic key in a sub-workflow": (
+        "memory_conflict",
+        ASSIGN
+        + "  subworkflows:\n    one:\n      version: 1.0.0\n      tasks:\n"
+        + '        - {id: x, uses: action:recall, with: {key: «"${{ inputs.k }}"}}\n'
+        + "  tasks:\n    - {id: a, uses: workflow:one, with: {k: z}}\n",
+        "its own memory",
+    ),
+    "a variable file that is not there": (
+        "source_error",
+        "  varsFiles: [«missing.yaml]\n" + ASSIGN + HERE,
+        None,
+    ),
+    "an instruction file that is not there": (
+        "source_error",
+        AGENT.replace("instructions: hi", "instructionsFile: «missing.md")
+        + "  tasks:\n    - {id: a, uses: agent:helper}\n",
+        None,
+    ),
+    "a pack that is not there": (
+        "pack_error",
+        "  packs:\n    - name: p\n      version: ^1.0\n      source: «{path: p.yaml}\n"
+        + ASSIGN
+        + HERE,
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_problem_is_reported_with_its_code_and_place(name: str) -> None:
+    code, body, help = CASES[name]
+    text, line, column = marked(HEAD + body)
+    result = compile_text(text)
+    assert result.plan is None
+    assert [(one.code, one.line, one.column) for one in problems(result)] == [
+        (code, line, column)
+    ], problems(result)
+    if help is not None:
+        assert help in (problems(result)[0].help or "")
+
+
+def test_a_cycle_names_every_task_of_it() -> None:
+    text, _, _ = marked(HEAD + CASES["a cycle"][1])
+    assert "a -> b -> a" in problems(compile_text(text))[0].message
+
+
+def test_all_problems_come_at_once_in_reading_order() -> None:
+    body = (
+        '  outputs: {x: "${{ tasks.zz.output }}"}\n'
+        "  policy: {providers: [none]}\n"
+        + AGENT
+        + ASSIGN
+        + "  tasks:\n    - {id: a, uses: action:asign, needs: [q]}\n"
+        + '    - {id: b, uses: action:assign, when: "${{ inputs }}", outputSchema: {type: 1}}\n'
+    )
+    found = problems(compile_text(HEAD + body))
+    assert {one.code for one in found} == {
+        "missing_reference",
+        "policy_denied",
+        "invalid_template",
+        "invalid_schema",
+    }
+    lines = [one.line for one in found]
+    assert all(line is not None for line in lines)
+    assert lines == sorted(line for line in lines if line is not None)
+
+
+def test_a_variable_that_the_invocation_gives_is_known() -> None:
+    body = (
+        ASSIGN
+        + "  tasks:\n    - id: a\n      uses: action:assign\n"
+        + '      with: {x: "${{ vars.later }}"}\n'
+    )
+    assert compile_text(HEAD + body).plan is None
+    assert compile_text(HEAD + body, overrides=["later"]).plan is not None
+
+
+def test_what_the_tool_lists_deny_is_a_warning_for_the_run_decides() -> None:
+    body = (
+        "  policy: {toolsDeny: [filesystem.write]}\n"
+        + ASSIGN
+        + "  tasks:\n    - {id: a, uses: action:write, with: {path: p, content: c}}\n"
+    )
+    result = compile_text(HEAD + body)
+    assert result.plan is not None
+    assert [(one.code, one.severity) for one in result.diagnostics] == [
+        ("policy_denied", "warning")
+    ]
+
+
+def test_a_template_in_plain_data_is_a_warning() -> None:
+    body = '  vars: {x: "${{ inputs.y }}"}\n' + ASSIGN + HERE
+    result = compile_text(HEAD + body)
+    assert result.plan is not None
+    assert [(one.code, one.severity, one.path) for one in result.diagnostics] == [
+        ("invalid_template", "warning", "spec.vars.x")
+    ]
+
+
+def test_writers_of_one_key_may_be_ordered_or_alone() -> None:
+    tasks = (
+        "  tasks:\n    - {id: a, uses: action:remember, with: {key: k, value: 1}}\n"
+        "    - {id: m, uses: action:assign, needs: [a]}\n"
+        "    - {id: b, uses: action:remember, needs: [m], with: {key: k, value: 2}}\n"
+    )
+    assert compile_text(HEAD + "  runtime: {maxConcurrency: 2}\n" + ASSIGN + tasks).plan
+    assert compile_text(HEAD + ASSIGN + tasks.replace("needs: [m], ", "")).plan
