@@ -62,7 +62,7 @@ class Engine:
         clock: Clock | None = None,
         entropy: Entropy | None = None,
         timer: Timer | None = None,
-        unsafe_journal: bool = False,
+        shared_filesystem: bool = False,
         wrap_store: Callable[[SqliteStore], SqliteStore] | None = None,
     ) -> None:
         self._db = Path(db)
@@ -71,7 +71,7 @@ class Engine:
         self._clock = clock or SystemClock()
         self._entropy = entropy or SystemEntropy()
         self._timer = timer or _timer_of(self._clock)
-        self._unsafe_journal = unsafe_journal
+        self._shared_filesystem = shared_filesystem
         self._wrap_store = wrap_store
         self._store: SqliteStore | None = None
         self._functions: dict[str, FunctionAction] = {}
@@ -88,7 +88,7 @@ class Engine:
                 self._db,
                 durability=self._durability,
                 clock=self._clock,
-                unsafe_journal=self._unsafe_journal,
+                shared_filesystem=self._shared_filesystem,
             )
             self._store = opened if self._wrap_store is None else self._wrap_store(opened)
         return self._store
@@ -363,9 +363,17 @@ def _timer_of(clock: Clock) -> Timer:
 def _run_sync(call: Coroutine[object, object, T]) -> T:
     import asyncio
 
+    if _loop_is_running():
+        call.close()
+        raise Bug("a …_sync call was made on a running event loop; await the async one instead")
+    return asyncio.run(call)
+
+
+def _loop_is_running() -> bool:
+    import asyncio
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(call)
-    call.close()
-    raise Bug("a …_sync call was made on a running event loop; await the async one instead")
+        return False
+    return True

@@ -50,7 +50,7 @@ class ToolFacts:
 
     kind: str
     effect_class: EffectClass
-    capability: str | None
+    capability: str
 
 
 @frozen(kw_only=True)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, cast
 
 from attr import define, field, frozen
 
+from agentctl.engine.document.model import PackManifest
+from agentctl.engine.document.reader import read_data, read_document
 from agentctl.engine.kinds import PROCESS_KINDS
 from agentctl.engine.versions import Version, in_range, is_range, parse_version
 from agentctl.errors import DocumentError, SourceError, SourceMissing
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentctl.engine.compiler.report import Report
-    from agentctl.engine.document.model import PackSource
-    from agentctl.engine.document.packs import PackManifest
-    from agentctl.engine.values.capture import SourceReader
     from agentctl.jsonvalue import JsonObject
 
 LOCK_FILE: Final = "agentctl.pack.lock"
@@ -52,7 +51,7 @@ class Wanted:
 
     name: str
     version: str
-    source: PackSource | None
+    source: object
     path: str | None
     integrity: str | None
     file: str
@@ -145,8 +144,8 @@ class PackResolver:
                     name=name,
                     version=dependency.version,
                     source=dependency.source,
-                    path=dependency.path,
-                    integrity=dependency.integrity,
+                    path=None,
+                    integrity=None,
                     file=known.file,
                     place=f"dependencies.{name}",
                     base=known.base,
@@ -159,7 +158,7 @@ class PackResolver:
         if not is_range(wanted.version):
             message = f"{wanted.version!r} is not a range of versions"
             self._problem(wanted, "pack_error", message, "write ^1.0 or >=1.0, <2.0", "version")
-        path = wanted.path or (wanted.source.path if wanted.source is not None else None)
+        path = wanted.path or _source_path(wanted.source)
         if path is None:
             message = f"pack {wanted.name} cannot be fetched"
             self._problem(wanted, "pack_error", message, _ONLY_PATHS, "source")
@@ -181,16 +180,14 @@ class PackResolver:
         return made
 
     def _manifest(self, raw: bytes, file: str) -> PackManifest | None:
-        from agentctl.engine.document.packs import read_pack
-
-        try:
-            read = read_pack(raw, file)
-        except DocumentError as error:
-            self.report.extend(error.diagnostics)
-            return None
+        read = read_document(raw, file)
         self.report.places[file] = read.places
-        self.report.extend(read.warnings)
-        return read.manifest
+        self.report.extend(read.diagnostics)
+        if read.document is None or isinstance(read.document, PackManifest):
+            return read.document
+        message = f"{file} is a workflow, not a pack"
+        self.report.add("pack_error", message, file=file, path="apiVersion")
+        return None
 
     def _check(self, wanted: Wanted, pack: ResolvedPack) -> None:
         manifest = pack.manifest
@@ -286,14 +283,18 @@ def check_manifest(manifest: PackManifest, file: str, version: str, report: Repo
 
 def read_lock(raw: bytes) -> dict[str, JsonObject]:
     """Return the entries of a lock file by name. Raises DocumentError, or SourceError."""
-    from agentctl.engine.document.reader import read_data
-
     value = read_data(raw, LOCK_FILE)
     packs = value.get("packs") if isinstance(value, dict) else None
     if not isinstance(packs, list) or not all(isinstance(one, dict) for one in packs):
         raise SourceError("it has no list of `packs`")
     entries = cast("list[JsonObject]", packs)
     return {str(one.get("name")): one for one in entries}
+
+
+def _source_path(source: object) -> str | None:
+    """Return the file of a `source: {path: FILE}`; other kinds of source have none."""
+    path = source.get("path") if isinstance(source, dict) else getattr(source, "path", None)
+    return path if isinstance(path, str) else None
 
 
 def _version(pack: ResolvedPack) -> Version:

@@ -47,9 +47,7 @@ HERE = "  tasks:\n    - {id: a, uses: action:assign}\n"
 CASES = {
     "duplicate ids": (
         "duplicate_task",
-        ASSIGN
-        + HERE
-        + "    - {id: «a, uses: action:assign}\n",
+        ASSIGN + HERE + "    - {id: «a, uses: action:assign}\n",
         "spec.tasks[0]",
     ),
     "an unknown need": (
@@ -170,14 +168,14 @@ CASES = {
         "invalid_expansion",
         ASSIGN
         + "  tasks:\n    - id: a\n      uses: action:assign\n"
-        + "      foreach:\n        maxItems: 2\n        items: «[1, 2, 3]\n",
+        + "      foreach:\n        maxItems: 2\n        «items: [1, 2, 3]\n",
         "raise foreach.maxItems",
     ),
     "an axis without values": (
         "invalid_expansion",
         ASSIGN
         + "  tasks:\n    - id: a\n      uses: action:assign\n"
-        + "      matrix:\n        axes:\n          os: «[]\n",
+        + "      matrix:\n        axes:\n          «os: []\n",
         "nothing runs",
     ),
     "a loop with a condition": (
@@ -210,7 +208,7 @@ CASES = {
         "missing_reference",
         ASSIGN
         + "  tasks:\n    - id: r\n      uses: router\n"
-        + '      route: {select: "${{ inputs.x }}", default: [«ship]}\n'
+        + '      route: {select: "${{ inputs.x }}", cases: [], default: [«ship]}\n'
         + "    - {id: shop, uses: action:assign, needs: [r]}\n",
         "did you mean 'shop'?",
     ),
@@ -232,7 +230,7 @@ CASES = {
     ),
     "reasoning on a provider without it": (
         "unsupported_capability",
-        AGENT.replace("instructions: hi", "instructions: hi, reasoning: «{effort: high}")
+        AGENT.replace("instructions: hi", "instructions: hi, «reasoning: {effort: high}")
         + "  tasks:\n    - {id: a, uses: agent:helper}\n",
         "another provider",
     ),
@@ -268,9 +266,7 @@ CASES = {
     ),
     "a secret program that is not listed": (
         "invalid_secret_reference",
-        AGENT.replace(
-            "{kind: fake}", "{kind: fake, credential: {process: {command: «/bin/pass}}}"
-        )
+        AGENT.replace("{kind: fake}", "{kind: fake, credential: {process: {command: «/bin/pass}}}")
         + "  tasks:\n    - {id: a, uses: agent:helper}\n",
         "add pass to",
     ),
@@ -345,7 +341,7 @@ CASES = {
     ),
     "a pack that is not there": (
         "pack_error",
-        "  packs:\n    - name: p\n      version: ^1.0\n      source: «{path: p.yaml}\n"
+        "  packs:\n    - name: p\n      version: ^1.0\n      «source: {path: p.yaml}\n"
         + ASSIGN
         + HERE,
         None,

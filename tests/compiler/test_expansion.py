@@ -64,7 +64,12 @@ def test_a_matrix_goes_through_axes_by_name_and_values_in_order() -> None:
 """
     )
     cells = [one.expansion.binding["matrix"] for one in plan.tasks.values() if one.expansion]
-    assert cells == [{"a": "x", "b": 1}, {"a": "x", "b": 2}, {"a": "y", "b": 1}, {"a": "y", "b": 2}]
+    assert cells == [
+        {"a": "x", "b": 1},
+        {"a": "x", "b": 2},
+        {"a": "y", "b": 1},
+        {"a": "y", "b": 2},
+    ]
 
 
 def test_the_id_of_a_child_depends_on_its_binding_alone() -> None:
@@ -221,7 +226,9 @@ def test_a_plan_survives_its_json() -> None:
 
 
 def test_an_id_that_an_expansion_also_has_is_refused() -> None:
-    child = plan_of("  tasks:\n    - {id: e, uses: action:assign, foreach: {items: [1]}}\n").order[0]
+    child = plan_of("  tasks:\n    - {id: e, uses: action:assign, foreach: {items: [1]}}\n").order[
+        0
+    ]
     body = f"""\
   tasks:
     - {{id: e, uses: action:assign, foreach: {{items: [1]}}}}

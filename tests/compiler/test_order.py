@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,4 +54,4 @@ def test_the_order_respects_every_need_and_every_cycle_is_real(graph: list[list[
     assert bool(cycles) == (len(order) < len(needs))
     for cycle in cycles:
         assert cycle[0] == cycle[-1]
-        assert all(after in needs[name] for name, after in zip(cycle, cycle[1:], strict=False))
+        assert all(after in needs[name] for name, after in pairwise(cycle))

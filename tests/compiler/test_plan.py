@@ -129,7 +129,9 @@ def test_instructions_from_a_file_stand_in_the_plan_with_their_digest() -> None:
 
 
 def test_the_definitions_have_what_executors_read() -> None:
-    plan = plan_of("  actions: {assign: {kind: builtin.assign}}\n  tasks: [{id: t, uses: action:assign}]\n")
+    plan = plan_of(
+        "  actions: {assign: {kind: builtin.assign}}\n  tasks: [{id: t, uses: action:assign}]\n"
+    )
     policy = cast("JsonObject", plan.definitions["policy"])
     assert policy["workspaceRoot"] == "."
     assert policy["writableRoots"] == []
@@ -177,12 +179,16 @@ def test_a_compensation_is_planned_with_its_action_and_retry() -> None:
 
 
 def test_comments_and_spelling_do_not_reach_the_digests_but_meaning_does() -> None:
-    one = plan_of("  actions: {assign: {kind: builtin.assign}}\n  tasks: [{id: t, uses: action:assign}]\n")
+    one = plan_of(
+        "  actions: {assign: {kind: builtin.assign}}\n  tasks: [{id: t, uses: action:assign}]\n"
+    )
     same = plan_of(
         "  # a comment\n  tasks:\n    - uses: 'action:assign'\n      id: t\n"
         "  actions:\n    assign:\n      kind: builtin.assign\n"
     )
-    other = plan_of("  actions: {assign: {kind: builtin.assign}}\n  tasks: [{id: u, uses: action:assign}]\n")
+    other = plan_of(
+        "  actions: {assign: {kind: builtin.assign}}\n  tasks: [{id: u, uses: action:assign}]\n"
+    )
     assert one.workflow_digest == same.workflow_digest
     assert one.plan_digest == same.plan_digest
     assert one.workflow_digest != other.workflow_digest

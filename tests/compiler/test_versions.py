@@ -53,7 +53,7 @@ def test_what_is_no_version_is_refused(text: str) -> None:
 def test_a_release_comes_after_its_pre_releases() -> None:
     ordered = ["1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-2b", "1.0.0"]
     made = [version(one) for one in ordered]
-    assert sorted(made)[-1] == made[-1]
+    assert max(made) == made[-1]
     assert version("1.0.0-2") < version("1.0.0-10") < version("1.0.0-a") < version("1.0.0")
 
 

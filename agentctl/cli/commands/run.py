@@ -47,13 +47,16 @@ def run(
     offline: Offline = False,
 ) -> int:
     """Run a workflow to its end, or to the point where it waits for a person."""
+    # Packs are only ever read from files here.
+    del offline
     from agentctl.cli import given, loading, packs
 
     values = given.inputs(inputs, inputs_file, input)
     engine = loading.open_engine(console)
     try:
         loaded = loading.load(engine, file, workspace, vars_file, var)
-        packs.require_lock(file, loaded.plan, locked=locked, offline=offline)
+        if locked:
+            packs.require_lock(file, loaded)
         loading.show_warnings(console, loaded)
         base = loading.base_folder(file, workspace)
         if check:

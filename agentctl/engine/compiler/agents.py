@@ -54,9 +54,7 @@ class AgentStage:
         if tool.capability != facts.capability:
             self._mismatch(tool.kind, "capability", tool.capability, facts.capability, place)
         if tool.effect_class != facts.effect_class:
-            self._mismatch(
-                tool.kind, "effectClass", tool.effect_class, facts.effect_class, place
-            )
+            self._mismatch(tool.kind, "effectClass", tool.effect_class, facts.effect_class, place)
 
     def _mismatch(self, kind: str, field: str, declared: str, real: str, place: str) -> None:
         message = f"the {field} of {kind} is {real}, not {declared}"
@@ -79,7 +77,8 @@ class AgentStage:
                 "missing_reference",
                 f"no provider is named {agent.provider!r}",
                 f"{place}.provider",
-                did_you_mean(agent.provider, self.spec.providers) or "declare it in spec.providers",
+                did_you_mean(agent.provider, self.spec.providers)
+                or "declare it in spec.providers",
             )
             return
         self._permitted(agent, provider, place)
@@ -116,9 +115,7 @@ class AgentStage:
                     message = f"{option} must be {wanted}"
                     self._problem("schema_violation", message, path, None)
 
-    def _problem(
-        self, code: DiagnosticCode, message: str, path: str, help: str | None
-    ) -> None:
+    def _problem(self, code: DiagnosticCode, message: str, path: str, help: str | None) -> None:
         self.report.add(code, message, file=self.file, path=path, help=help)
 
 

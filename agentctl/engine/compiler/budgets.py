@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agentctl.engine.compiler.expand import Expander
     from agentctl.engine.compiler.report import Report
-    from agentctl.engine.document.model import Agent, Budgets, Spec
+    from agentctl.engine.document.model import Agent, Spec
+    from agentctl.engine.document.policy_model import Budgets
 
 _BUDGETS = "spec.runtime.budgets"
 
 
-def check_counts(budgets: Budgets | None, expanded: Expander, file: str, report: Report) -> None:
+def check_counts(budgets: Budgets, expanded: Expander, file: str, report: Report) -> None:
     """Refuse a plan with more tasks, items or iterations than its budgets allow."""
-    if budgets is None:
-        return
     for name, limit, count, what in (
         ("maxTasks", budgets.max_tasks, len(expanded.tasks), "tasks"),
         (
@@ -47,8 +46,7 @@ def check_counts(budgets: Budgets | None, expanded: Expander, file: str, report:
 
 def check_prices(spec: Spec, file: str, report: Report) -> None:
     """Refuse a cost limit for an agent whose model has no price."""
-    budgets = spec.runtime.budgets
-    whole = budgets is not None and budgets.max_cost_microusd is not None
+    whole = spec.runtime.budgets.max_cost_microusd is not None
     for name, agent in spec.agents.items():
         own = agent.usage_limit is not None and agent.usage_limit.max_cost_usd is not None
         if (whole or own) and not _has_price(spec, agent):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agentctl.engine.compiler.library import AgentEntry, Library
     from agentctl.engine.document.model import Workflow
-    from agentctl.jsonvalue import JsonObject, JsonValue
+    from agentctl.jsonvalue import JsonObject
 
 # These reach the plan in another form, or as its tasks.
 _LEFT_OUT = frozenset(
@@ -40,17 +40,17 @@ def definitions_of(document: Workflow, library: Library, variables: JsonObject) 
     """Return the definitions of a plan; `variables` are those of `spec`."""
     spec = normal_object(document.spec)
     runtime = cast("JsonObject", spec["runtime"])
+    budgets = cast("JsonObject", runtime["budgets"])
     made = {key: value for key, value in spec.items() if key not in _LEFT_OUT}
     made["actions"] = {name: one.definition for name, one in library.actions.items()}
     made["agents"] = {name: _agent(one) for name, one in library.agents.items()}
-    made["budgets"] = runtime.get("budgets") or {}
-    made["pricing"] = runtime.get("pricing") or {}
+    made["budgets"] = {key: value for key, value in budgets.items() if value is not None}
+    made["pricing"] = runtime["pricing"] or {}
     made["runtime"] = {
         "maxConcurrency": runtime["maxConcurrency"],
         "defaultTimeoutSeconds": runtime["defaultTimeoutSeconds"],
     }
     made["vars"] = variables
-    made.setdefault("inputSchema", None)
     return made
 
 

@@ -21,7 +21,7 @@ from agentctl.limits import SUBWORKFLOW_DEPTH_MAX, TASKS_MAX
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentctl.engine.compiler.library import Library, Unit
+    from agentctl.engine.compiler.library import Library, Unit, Uses
     from agentctl.engine.document.model import Compensate, Loop, Retry, Task
     from agentctl.engine.plan import Predictability, UsesKind
     from agentctl.jsonvalue import JsonObject, JsonValue
@@ -74,9 +74,7 @@ class Expander:
     def unit(self, unit: Unit, around: Around) -> list[str]:
         """Write out a unit; return the ids of everything in it."""
         if around.depth > SUBWORKFLOW_DEPTH_MAX:
-            raise ExpansionTooLarge(
-                f"workflows are nested more than {SUBWORKFLOW_DEPTH_MAX} deep"
-            )
+            raise ExpansionTooLarge(f"workflows are nested more than {SUBWORKFLOW_DEPTH_MAX} deep")
         first = len(self.tasks)
         for position, task in enumerate(unit.tasks):
             self._task(self._where(unit, position, task, around))
@@ -169,7 +167,7 @@ class Expander:
             timeout_seconds=self._timeout_seconds(where),
             predictability="requires_execution" if kind is None else KINDS[kind].predictability,
             output_schema=where.task.output_schema,
-            retry=_retry(where.task.retry),
+            retry=_retry(where.task.retry or self._agent_retry(uses)),
             compensate=self._inverse(where, where.task.compensate),
         )
 
@@ -186,9 +184,7 @@ class Expander:
             "cases": cases,
             "default": [prefix + one for one in route.default],
         }
-        made = self._base(
-            where, where.id, "router", name, output_schema=where.task.output_schema
-        )
+        made = self._base(where, where.id, "router", name, output_schema=where.task.output_schema)
         self._add(made, where)
 
     def _invoke(
@@ -218,9 +214,7 @@ class Expander:
             ),
             where,
         )
-        around = Around(
-            namespace=namespace, boundary=boundary, depth=where.around.depth + 1
-        )
+        around = Around(namespace=namespace, boundary=boundary, depth=where.around.depth + 1)
         inside = [boundary, *self.unit(target, around)]
         leaving: JsonObject = {
             "name": target.name,
@@ -313,6 +307,10 @@ class Expander:
             retry=_retry(inverse.retry),
             timeout_seconds=own or self.default_timeout_seconds,
         )
+
+    def _agent_retry(self, uses: Uses) -> Retry | None:
+        """Return the retries that an agent declares for tasks without their own."""
+        return self.library.agents[uses.name].agent.retry if uses.form == "agent" else None
 
     def _add(self, made: PlanTask, where: Where) -> None:
         if len(self.tasks) >= TASKS_MAX:

@@ -6,6 +6,7 @@ Source: specification, section 3 (memoryWrites, sub-workflow).
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from agentctl.engine.compiler.order import is_behind
@@ -43,7 +44,10 @@ def scoped_input(
     if kind is None or not kind.startswith(LONG_TERM):
         return given
     own = given.get("namespace")
-    return {**given, "namespace": namespace + (own if isinstance(own, str) else long_term_namespace)}
+    return {
+        **given,
+        "namespace": namespace + (own if isinstance(own, str) else long_term_namespace),
+    }
 
 
 def check_memory(library: Library, unit: Unit, report: Report) -> None:
@@ -85,7 +89,7 @@ def find_conflicts(
     needs = {task.id: task.needs for task in tasks}
     for key, found in writers.items():
         # If every neighbouring pair is ordered, all of them are.
-        for earlier, later in zip(found, found[1:], strict=False):
+        for earlier, later in pairwise(found):
             if not is_behind(later.id, earlier.id, needs):
                 _conflict(key, earlier, later, origins, report)
 
@@ -134,9 +138,7 @@ def _check_key(
         )
 
 
-def _check_fixed(
-    unit: Unit, position: int, kind: str, given: JsonObject, report: Report
-) -> None:
+def _check_fixed(unit: Unit, position: int, kind: str, given: JsonObject, report: Report) -> None:
     """Refuse names that are known only at run time where every invocation needs its own."""
     names = ["key"] if kind in KEYED else []
     if kind.startswith(LONG_TERM):

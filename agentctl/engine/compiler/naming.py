@@ -29,9 +29,7 @@ def build_library(source: CompileSource, captured: Captured, report: Report) -> 
     packs = _resolve(source, captured, report)
     library = Library()
     for name, action in spec.actions.items():
-        library.actions[name] = action_entry(
-            name, action, source.file, f"spec.actions.{name}"
-        )
+        library.actions[name] = action_entry(name, action, source.file, f"spec.actions.{name}")
     for name, known in source.known_actions.items():
         if name not in library.actions:
             library.actions[name] = _function_entry(known, source.file)
@@ -103,9 +101,7 @@ def add_pack_units(
         )
 
 
-def _resolve(
-    source: CompileSource, captured: Captured, report: Report
-) -> dict[str, ResolvedPack]:
+def _resolve(source: CompileSource, captured: Captured, report: Report) -> dict[str, ResolvedPack]:
     spec = source.document.spec
     if not spec.packs:
         return {}

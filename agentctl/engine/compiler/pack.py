@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentctl.diagnostics import Diagnostic
-    from agentctl.engine.document.packs import PackManifest
+    from agentctl.engine.document.model import PackManifest
     from agentctl.engine.packs import ResolvedPack
     from agentctl.engine.values.capture import SourceReader
     from agentctl.jsonvalue import JsonObject, JsonValue
@@ -58,9 +58,7 @@ def compile_pack(pack: PackFile) -> PackResult:
     """Check a manifest, its dependencies and everything inside."""
     report = Report()
     captured = Captured(pack.reader, pack.folder)
-    resolver = PackResolver(
-        files=captured, report=report, trust=TrustAll(), version=pack.version
-    )
+    resolver = PackResolver(files=captured, report=report, trust=TrustAll(), version=pack.version)
     main = resolver.resolve_own(pack.raw, pack.file)
     if main is None:
         return PackResult(plan=None, diagnostics=report.sorted())

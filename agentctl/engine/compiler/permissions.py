@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from agentctl.diagnostics import DiagnosticCode
     from agentctl.engine.compiler.library import ActionEntry, Library
     from agentctl.engine.compiler.report import Report
-    from agentctl.engine.document.model import Secret, Spec
+    from agentctl.engine.document.model import Spec
+    from agentctl.engine.document.secret_model import Secret
     from agentctl.jsonvalue import JsonObject
 
 
@@ -58,9 +59,8 @@ class PermissionStage:
         for name, peer in spec.a2a_peers.items():
             for header, secret in peer.headers.items():
                 yield secret, f"spec.a2aPeers.{name}.headers.{header}"
-        custom = spec.policy.network.custom_ca if spec.policy.network is not None else None
-        if custom is not None:
-            yield custom, "spec.policy.network.customCa"
+        if spec.policy.network.custom_ca is not None:
+            yield spec.policy.network.custom_ca, "spec.policy.network.customCa"
 
     def _secret(self, secret: Secret, file: str, place: str) -> None:
         if secret.file is not None:
@@ -94,16 +94,8 @@ class PermissionStage:
         if action.kind not in PROCESS_KINDS:
             return
         definition, policy = action.definition, self.spec.policy
-        command = cast("str", definition.get("command") or "")
-        if not command:
-            self._problem(
-                "schema_violation",
-                f"an action of kind {action.kind} needs a `command`",
-                action.file,
-                action.place,
-                "add command: PROGRAM",
-            )
-        elif not is_template(command) and not program_allowed(command, policy.process_allowlist):
+        command = cast("str", definition["command"])
+        if not is_template(command) and not program_allowed(command, policy.process_allowlist):
             name = program_name(command)
             self._problem(
                 "policy_denied",

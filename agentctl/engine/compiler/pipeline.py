@@ -81,7 +81,9 @@ def _structure(source: CompileSource, library: Library, report: Report) -> Expan
     expanded = Expander(
         library=library,
         default_timeout_seconds=spec.runtime.default_timeout_seconds,
-        long_term_namespace=spec.memory.long_term.namespace,
+        long_term_namespace=spec.memory.long_term.namespace
+        if spec.memory.long_term
+        else "default",
     )
     try:
         expanded.unit(library.root, Around())

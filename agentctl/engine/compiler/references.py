@@ -6,7 +6,7 @@ Source: specification, sections 1.1 (task, uses) and 3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agentctl.engine.compiler.library import USES_FORMS, Uses, UsesForm
 from agentctl.engine.compiler.order import topological, written
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from agentctl.engine.compiler.report import Report
     from agentctl.engine.document.model import Task
 
+_NAMED: Final[Mapping[str, UsesForm]] = {
+    "action": "action",
+    "agent": "agent",
+    "workflow": "workflow",
+}
 TEAM_ADVICE = (
     "teams are gone: give each role its own agent task and pass the work on through `needs` "
     "and templates such as ${{ tasks.ROLE.output }}"
@@ -81,10 +86,10 @@ def _uses(unit: Unit, position: int, task: Task, report: Report) -> None:
             path=path,
             help=TEAM_ADVICE,
         )
-    elif form in ("action", "agent", "workflow") and colon:
+    elif colon and form in _NAMED:
         known = _known(unit, form)
         if name in known:
-            unit.uses.setdefault(task.id, Uses(form=form, name=known[name]))
+            unit.uses.setdefault(task.id, Uses(form=_NAMED[form], name=known[name]))
             return
         report.add(
             "missing_reference",
@@ -177,7 +182,9 @@ def _recursion(library: Library, report: Report) -> None:
     }
     for cycle in topological(invoked)[1]:
         unit = library.units[cycle[0]]
-        task = next(one for one, uses in unit.uses.items() if uses == Uses(form="workflow", name=cycle[1]))
+        task = next(
+            one for one, uses in unit.uses.items() if uses == Uses(form="workflow", name=cycle[1])
+        )
         report.add(
             "dependency_cycle",
             f"the workflows invoke each other: {written(cycle)}",

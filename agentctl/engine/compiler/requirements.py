@@ -139,9 +139,7 @@ def _agent_effects(
             "effectClass": tool.effect_class,
             "idempotency": tool.idempotency,
             "risk": tool.risk,
-            "approvalPossible": policy.needs_approval(
-                tool.effect_class, tool.risk, tool.approval
-            ),
+            "approvalPossible": policy.needs_approval(tool.effect_class, tool.risk, tool.approval),
             "predictability": "requires_execution",
         }
 
@@ -150,7 +148,9 @@ def _processes(library: Library, actions: set[str]) -> Iterator[JsonObject]:
     for name, action in library.actions.items():
         if name in actions and action.kind in PROCESS_KINDS:
             kept: JsonObject = {
-                key: action.definition[key] for key in _PROCESS_FIELDS if key in action.definition
+                key: action.definition[key]
+                for key in _PROCESS_FIELDS
+                if action.definition.get(key) is not None
             }
             yield {"action": name, "kind": action.kind, **kept}
 

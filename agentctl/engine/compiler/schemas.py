@@ -89,9 +89,7 @@ class SchemaStage:
         from agentctl.engine.schema_check import violations
 
         for one in violations(given, schema, place):
-            self.report.add(
-                "schema_violation", one.message, file=file, path=one.path or place
-            )
+            self.report.add("schema_violation", one.message, file=file, path=one.path or place)
 
     def _complete(self, given: JsonObject, schema: JsonObject, file: str, place: str) -> None:
         required = schema.get("required")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from attr import define, field
 
 from agentctl.engine.compiler.library import AgentEntry
+from agentctl.engine.document.reader import read_data
 from agentctl.engine.template import is_template
 from agentctl.engine.values.capture import capture, owner_references, read_variables
 from agentctl.engine.values.layers import Layer, Owner, check_names, merge_layers, owner_layers
@@ -78,9 +79,7 @@ class SourceStage:
         for name, agent in spec.agents.items():
             place = f"spec.agents.{name}"
             inner[name] = self._layers(
-                Owner(
-                    origin=place, place=place, files=tuple(agent.vars_files), values=agent.vars
-                ),
+                Owner(origin=place, place=place, files=tuple(agent.vars_files), values=agent.vars),
                 file,
             )
             library.agents[name] = AgentEntry(
@@ -93,9 +92,7 @@ class SourceStage:
         for unit in library.units.values():
             self.unit(unit, whole if unit.scope.owns_spec else [], inner)
 
-    def unit(
-        self, unit: Unit, whole: list[Layer], agents: dict[str, list[Layer]]
-    ) -> None:
+    def unit(self, unit: Unit, whole: list[Layer], agents: dict[str, list[Layer]]) -> None:
         """Fill in the variables of a unit's tasks."""
         shared = merge_layers(whole)[0]
         for position, task in enumerate(unit.tasks):
@@ -129,8 +126,6 @@ class SourceStage:
         for one in references:
             if one.place not in raw:
                 continue
-            from agentctl.engine.document.reader import read_data
-
             values, problems = read_variables(
                 raw[one.place],
                 name=normpath(join(base, one.path)),

@@ -47,7 +47,11 @@ class UnitView:
 
 
 def unit_view(
-    library: Library, unit: Unit, report: Report, memory: Collection[str], overrides: Collection[str]
+    library: Library,
+    unit: Unit,
+    report: Report,
+    memory: Collection[str],
+    overrides: Collection[str],
 ) -> UnitView:
     """Gather what a unit's templates may name."""
     given = () if unit.is_root else invocation_inputs(library, unit.name)
@@ -205,7 +209,9 @@ class _TaskCheck(_Check):
             self._defaults(self.view.library.actions[uses.name], task.with_)
         elif uses is not None and uses.form == "agent":
             entry = self.view.library.agents[uses.name]
-            inside = "instructions" if entry.agent.instructions_file is None else "instructionsFile"
+            inside = (
+                "instructions" if entry.agent.instructions_file is None else "instructionsFile"
+            )
             root = self.view.library.root
             self.value(entry.instructions, root.file, f"{entry.place}.{inside}")
         if task.compensate is not None:
