@@ -59,7 +59,7 @@ def require_lock(file: str, loaded: Loaded) -> None:
     """Raise UsageError unless every pack of the workflow stands in the lock file beside it."""
     from agentctl.engine.packs import LOCK_FILE, read_lock
 
-    wanted = {one.name for one in loaded.document.spec.packs}
+    wanted = _packs_of(loaded)
     if not wanted:
         return
     path = os.path.join(os.path.dirname(file), LOCK_FILE)
@@ -71,3 +71,11 @@ def require_lock(file: str, loaded: Loaded) -> None:
     missing = sorted(wanted - set(locked))
     if missing:
         raise UsageError(f"--locked: {LOCK_FILE} does not list {', '.join(missing)}")
+
+
+def _packs_of(loaded: Loaded) -> set[str]:
+    """Return the names of the packs that a workflow declares."""
+    from agentctl.engine.document.reader import read_document
+
+    document = read_document(loaded.text.encode("utf-8"), loaded.file).document
+    return set() if document is None else {one.name for one in document.spec.packs}

@@ -28,14 +28,17 @@ def explain(
     """Show which layer each input and variable comes from; never a value."""
     from agentctl.cli import given, loading
     from agentctl.engine.values.explain import explain_layers
+    from agentctl.engine.values.inputs import input_layers
 
-    values = given.inputs(inputs, None, input)
-    from_file = given.inputs(None, inputs_file, None)
+    from_file = None if inputs_file is None else given.inputs(None, inputs_file, None)
     loaded = loading.load(loading.open_engine(console), file, workspace, vars_file, var)
     loading.show_warnings(console, loaded)
-    scopes = [explain_layers("inputs", loaded.input_layers(inputs, inputs_file, input))]
+    defaults = cast("JsonObject", loaded.plan.definitions["inputs"])
+    layered = input_layers(
+        defaults, inputs, from_file, input or (), file_name=inputs_file or ""
+    )
+    scopes = [explain_layers("inputs", layered)]
     scopes += [explain_layers(name, layers) for name, layers in loaded.layers.items()]
-    del values, from_file
     listed: list[JsonValue] = [*scopes]
     data: JsonObject = {"workflow": loaded.plan.workflow_name, "scopes": listed}
     console.result("Explanation", data, lambda: _human(scopes))
