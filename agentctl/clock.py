@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Protocol, TypeAlias
 
 Instant: TypeAlias = int
@@ -28,5 +28,5 @@ class SystemClock:
 
 def iso(instant: Instant) -> str:
     """Return an instant as RFC 3339 text with milliseconds, such as 2026-01-02T03:04:05.678Z."""
-    moment = datetime.fromtimestamp(instant / 1_000_000, tz=timezone.utc)
+    moment = datetime.fromtimestamp(instant / 1_000_000, tz=UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{instant // 1000 % 1000:03d}Z"

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
 
 from agentctl.clock import SystemClock
 from agentctl.effects.functions import OPERATION, FunctionAction, FunctionExecutor
@@ -99,7 +99,7 @@ class Engine:
             self._store.close()
             self._store = None
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> Self:
         """Return the engine itself."""
         return self
 
@@ -189,9 +189,7 @@ class Engine:
         )
         return await self._run(start(request, self.store, self._entropy, ports))
 
-    async def resume(
-        self, run_id: str, *, timeout_seconds: float | None = None
-    ) -> RunOutcome:
+    async def resume(self, run_id: str, *, timeout_seconds: float | None = None) -> RunOutcome:
         """Go on with a run after a crash, a pause or a decision.
 
         Raises UnknownRun, StateError when the run is over, UncertainEffect while an effect
@@ -201,9 +199,7 @@ class Engine:
         from agentctl.engine.plan import plan_from_json
 
         plan = plan_from_json(self.store.load_run(run_id).plan)
-        runner = resume(
-            run_id, self.store, self._ports(plan), timeout_seconds=timeout_seconds
-        )
+        runner = resume(run_id, self.store, self._ports(plan), timeout_seconds=timeout_seconds)
         return await self._run(runner)
 
     async def replay(self, run_id: str) -> RunOutcome:
@@ -299,9 +295,7 @@ class Engine:
     ) -> RunOutcome:
         """Do what `start` does, from a script without an event loop."""
         return _run_sync(
-            self.start(
-                loaded, inputs=inputs, workspace=workspace, timeout_seconds=timeout_seconds
-            )
+            self.start(loaded, inputs=inputs, workspace=workspace, timeout_seconds=timeout_seconds)
         )
 
     def resume_sync(self, run_id: str, *, timeout_seconds: float | None = None) -> RunOutcome:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, cast
 
 from attr import field, frozen
 
-from agentctl.diagnostics import has_errors
+from agentctl.diagnostics import Diagnostic, has_errors
 from agentctl.effects.sources import SourceBudget, SourceFiles, split_argument
 from agentctl.engine.compiler import CompileSource, KnownAction, compile_workflow
+from agentctl.engine.document.model import Workflow
 from agentctl.engine.document.reader import read_data, read_document
 from agentctl.engine.values.capture import read_variables
-from agentctl.engine.values.inputs import known_inputs, resolve_inputs
+from agentctl.engine.values.inputs import resolve_inputs
 from agentctl.engine.values.layers import invocation_layers, merge_layers
 from agentctl.errors import DocumentError, SourceError, UsageError
 from agentctl.jsonvalue import canonical
@@ -26,7 +27,6 @@ from agentctl.limits import DOCUMENT_BYTES_MAX
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from agentctl.diagnostics import Diagnostic
     from agentctl.effects.functions import FunctionAction
     from agentctl.engine.compiler import CompileResult
     from agentctl.engine.plan import Plan
@@ -83,8 +83,8 @@ def load(
     """Read and compile. Raises DocumentError with every problem at once."""
     raw, file, folder = _bytes_of(source, workspace)
     read = read_document(raw, file)
-    if read.document is None:
-        raise DocumentError(read.diagnostics)
+    if not isinstance(read.document, Workflow):
+        raise DocumentError(read.diagnostics or [_not_a_workflow(file)])
     budget = SourceBudget()
     overrides, layers = _overrides(vars_files, variables, workspace, budget)
     result = compile_workflow(
@@ -106,6 +106,18 @@ def load(
         legacy=read.legacy,
         overrides=overrides,
         layers={name: [*found, *layers] for name, found in result.layers.items()},
+    )
+
+
+def _not_a_workflow(file: str) -> Diagnostic:
+    return Diagnostic(
+        code="schema_violation",
+        message="this is a pack manifest; a workflow is needed here",
+        file=file,
+        path="apiVersion",
+        line=1,
+        column=1,
+        help="list the pack in a workflow's spec.packs",
     )
 
 

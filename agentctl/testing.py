@@ -16,15 +16,16 @@ shows that hour. `CrashPoint` stops the engine at the n-th commit as if the proc
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from attr import define, field
 
-from agentctl.clock import Instant
 from agentctl.effects.system import uuid7
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentctl.clock import Instant
     from agentctl.engine.apply import Work
     from agentctl.engine.ports import Journal, NewRun
     from agentctl.store.sqlite import SqliteStore

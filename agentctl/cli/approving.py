@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentctl.cli.console import Console
     from agentctl.door import Engine
     from agentctl.engine.events import RunOutcome
-    from agentctl.engine.records import ApprovalRecord
+    from agentctl.engine.records import ApprovalRecord, RunHistory
 
 
 def approve_and_resume(console: Console, engine: Engine, outcome: RunOutcome) -> RunOutcome:
@@ -28,9 +28,13 @@ def approve_and_resume(console: Console, engine: Engine, outcome: RunOutcome) ->
         questions = pending_approvals(history)
         if not questions or not all(_settle(engine, one) for one in questions):
             return outcome
-        with following(console, engine, plan_order(history)):
-            outcome = drive(console, engine, lambda: engine.resume(history.run.id))
+        outcome = _go_on(console, engine, history)
     return outcome
+
+
+def _go_on(console: Console, engine: Engine, history: RunHistory) -> RunOutcome:
+    with following(console, engine, plan_order(history)):
+        return drive(console, engine, lambda: engine.resume(history.run.id))
 
 
 def _settle(engine: Engine, approval: ApprovalRecord) -> bool:

@@ -75,4 +75,5 @@ class Plain:
 
 
 def _bad(reason: str, param: Parameter, ctx: Context) -> BadParameter:
-    return BadParameter(reason, ctx=ctx, param_hint=param.get_error_hint())
+    options = "/".join(param.opts) or str(param.name).upper()
+    return BadParameter(reason, ctx=ctx, param_hint=f"'{options}'")

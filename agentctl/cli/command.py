@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Concatenate, Literal, ParamSpec, ca
 import typer
 
 from agentctl.cli.coerce import PlainCommand, PlainGroup
-from agentctl.cli.console import Console
+from agentctl.cli.console import Console  # noqa: TC001  (read from the annotations)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,9 +57,7 @@ def make(name: str, help: str) -> typer.Typer:
 
 def single() -> typer.Typer:
     """Return an empty holder for one command."""
-    return typer.Typer(
-        add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
-    )
+    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 def command(
@@ -99,7 +97,7 @@ def _with_globals(
     shared = [
         Parameter(key, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
         for key, annotation, default in (
-            ("output", _output(streams), None),
+            ("output", _output(streams=streams), None),
             ("color", _COLOUR, None),
             ("verbose", _VERBOSE, False),
             ("db", _DB, None),
@@ -113,7 +111,7 @@ def _with_globals(
     return invoke
 
 
-def _output(streams: bool) -> object:
+def _output(*, streams: bool) -> object:
     help = "How to write the result. [default: human]"
     option = typer.Option("--output", help=help, rich_help_panel=_PANEL)
     return Annotated[_Jsonl | None, option] if streams else Annotated[_Json | None, option]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from agentctl.clock import iso
 from agentctl.cli.paint import visible
+from agentctl.clock import iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

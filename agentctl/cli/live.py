@@ -24,6 +24,7 @@ from agentctl.machines.sets import TASK_FINAL, TASK_LIVE
 
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Self
 
     from rich.console import RenderableType
 
@@ -56,7 +57,7 @@ class LiveTable:
             refresh_per_second=8,
         )
 
-    def __enter__(self) -> LiveTable:
+    def __enter__(self) -> Self:
         self._live.start()
         return self
 

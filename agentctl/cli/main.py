@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from typer.exceptions import Abort, TyperException
 
@@ -17,7 +17,7 @@ from agentctl.cli.console import Console
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentctl.errors import AgentctlError
+    from agentctl.errors import DocumentError
     from agentctl.jsonvalue import JsonObject
 
 
@@ -31,6 +31,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
+class Failure(NamedTuple):
+    """An error as it is reported: what a script compares, and what a person reads."""
+
+    code: str
+    exit_code: int
+    message: str
+    help: str | None = None
+    run_id: str | None = None
+
+
+_INTERRUPTED: Final = Failure("cancelled", 130, "interrupted")
+
+
 def run(argv: list[str]) -> int:
     """Run one command and return its exit code; nothing is raised."""
     console = Console()
@@ -41,14 +54,12 @@ def run(argv: list[str]) -> int:
     except BrokenPipeError:
         _drop_stdout()
         return 0
-    except KeyboardInterrupt:
-        return _report(console, "cancelled", 130, "interrupted")
+    except (KeyboardInterrupt, Abort):
+        return _report(console, _INTERRUPTED)
     except TyperException as error:
-        return _report_usage(console, argv, error)
-    except Abort:
-        return _report(console, "cancelled", 130, "interrupted")
-    except Exception as error:
-        return _report_failure(console, error)
+        return _report(console, _usage(argv, error))
+    except Exception as error:  # noqa: BLE001  (the last line of defence)
+        return _report_error(console, error)
 
 
 def _invoke(argv: list[str], console: Console) -> int:
@@ -70,14 +81,14 @@ def _take_asked(console: Console, argv: Sequence[str]) -> None:
             console.colour = "never" if asked == "never" else "always"
 
 
-def _report_usage(console: Console, argv: Sequence[str], error: TyperException) -> int:
+def _usage(argv: Sequence[str], error: TyperException) -> Failure:
     from agentctl.cli.usage import explain
 
     message, help = explain(error, argv)
-    return _report(console, "usage", 2, message, help)
+    return Failure("usage", 2, message, help)
 
 
-def _report_failure(console: Console, error: Exception) -> int:
+def _report_error(console: Console, error: Exception) -> int:
     """Report any other exception; only errors of our own have a code and a next step."""
     from agentctl.errors import AgentctlError, Bug, DocumentError
 
@@ -88,74 +99,54 @@ def _report_failure(console: Console, error: Exception) -> int:
     if isinstance(error, DocumentError):
         return _report_document(console, error)
     if isinstance(error, AgentctlError):
-        return _report(
-            console, error.code, error.exit_code, error.message, error.help, _run_of(error)
-        )
+        own = Failure(error.code, error.exit_code, error.message, error.help, error.run_id)
+        return _report(console, own)
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
-        return _report(console, "system", 5, f"{place}{error.strerror or error}")
+        return _report(console, Failure("system", 5, f"{place}{error.strerror or error}"))
     message = f"internal error: {type(error).__name__}: {error}"
     help = "please report this; run the command again with --verbose to see where it happened"
-    return _report(console, Bug.code, Bug.exit_code, message, help)
+    return _report(console, Failure(Bug.code, Bug.exit_code, message, help))
 
 
-def _run_of(error: AgentctlError) -> str | None:
-    return error.run_id
-
-
-def _report_document(console: Console, error: AgentctlError) -> int:
+def _report_document(console: Console, error: DocumentError) -> int:
     from agentctl.cli import problems
 
-    found = problems.of(error)
     if console.is_human:
-        console.note(problems.render(found, colour=console.uses_colour(sys.stderr)))
+        colour = console.uses_colour(sys.stderr)
+        console.note(problems.render(error.diagnostics, colour=colour))
         return error.exit_code
-    listed = problems.as_json(found)
-    body = _error_body(console, error.code, error.exit_code, error.message, error.help, None)
-    console.document({"diagnostics": listed, "error": body})
+    own = Failure(error.code, error.exit_code, error.message, error.help)
+    listed = problems.as_json(error.diagnostics)
+    console.document({"diagnostics": listed, "error": _body(console, own)})
     return error.exit_code
 
 
-def _report(
-    console: Console,
-    code: str,
-    exit_code: int,
-    message: str,
-    help: str | None = None,
-    run_id: str | None = None,
-) -> int:
+def _report(console: Console, failure: Failure) -> int:
     """Write an error in the asked form and return its exit code."""
     if not console.is_human:
-        body = _error_body(console, code, exit_code, message, help, run_id)
-        console.document({"error": body})
-        return exit_code
+        console.document({"error": _body(console, failure)})
+        return failure.exit_code
     from agentctl.cli.paint import paint, visible
 
-    head = paint(f"error[{code}]:", "red", console.uses_colour(sys.stderr))
-    lines = [f"{head} {visible(message)}"]
-    if help:
-        lines.append(f"  help: {visible(help)}")
+    head = paint(f"error[{failure.code}]:", "red", on=console.uses_colour(sys.stderr))
+    lines = [f"{head} {visible(failure.message)}"]
+    if failure.help:
+        lines.append(f"  help: {visible(failure.help)}")
     console.note("\n".join(lines))
-    return exit_code
+    return failure.exit_code
 
 
-def _error_body(
-    console: Console,
-    code: str,
-    exit_code: int,
-    message: str,
-    help: str | None,
-    run_id: str | None,
-) -> JsonObject:
+def _body(console: Console, failure: Failure) -> JsonObject:
     body: JsonObject = {
-        "code": code,
-        "exitCode": exit_code,
-        "message": message,
-        "runId": run_id or console.run_id,
+        "code": failure.code,
+        "exitCode": failure.exit_code,
+        "message": failure.message,
+        "runId": failure.run_id or console.run_id,
         "traceId": console.trace_id,
     }
-    if help:
-        body["help"] = help
+    if failure.help:
+        body["help"] = failure.help
     return body
 
 

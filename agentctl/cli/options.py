@@ -26,7 +26,9 @@ Inputs = Annotated[
 ]
 VarsFiles = Annotated[
     list[str] | None,
-    typer.Option("--vars-file", metavar="FILE", help="Variables from a file, over the workflow's."),
+    typer.Option(
+        "--vars-file", metavar="FILE", help="Variables from a file, over the workflow's."
+    ),
 ]
 Vars = Annotated[
     list[str] | None,

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from agentctl.engine.events import RunOutcome
     from agentctl.jsonvalue import JsonObject, JsonValue
 
-_HEADLINES = {0: "green", 3: "yellow", 4: "red", 130: "yellow"}
+_PARKED, _FAILED, _CANCELLED = 3, 4, 130
+_HEADLINES = {0: "green", _PARKED: "yellow", _FAILED: "red", _CANCELLED: "yellow"}
 
 
 def report(console: Console, outcome: RunOutcome) -> int:
@@ -24,7 +25,7 @@ def report(console: Console, outcome: RunOutcome) -> int:
         console.text(_human(console, outcome))
         return outcome.exit_code
     body: JsonObject = {"kind": "RunOutcome", "data": outcome_data(outcome)}
-    if outcome.exit_code in (4, 130):
+    if outcome.exit_code in (_FAILED, _CANCELLED):
         body["error"] = _error(outcome)
     console.document(body)
     return outcome.exit_code
@@ -52,7 +53,7 @@ def outcome_data(outcome: RunOutcome) -> JsonObject:
 
 def _error(outcome: RunOutcome) -> JsonObject:
     error = outcome.error or {}
-    code = "cancelled" if outcome.exit_code == 130 else "run_failed"
+    code = "cancelled" if outcome.exit_code == _CANCELLED else "run_failed"
     body: JsonObject = {
         "code": error.get("code") or code,
         "exitCode": outcome.exit_code,
@@ -68,7 +69,7 @@ def _error(outcome: RunOutcome) -> JsonObject:
 
 def _human(console: Console, outcome: RunOutcome) -> str:
     colour = _HEADLINES.get(outcome.exit_code, "bold")
-    state = paint(outcome.state, colour, console.uses_colour())
+    state = paint(outcome.state, colour, on=console.uses_colour())
     counts = ", ".join(f"{count} {name}" for name, count in outcome.tasks.items() if count)
     lines = [f"run {outcome.run_id} {state}" + (f": {counts}" if counts else "")]
     if outcome.source_run_id:
@@ -84,9 +85,9 @@ def _human(console: Console, outcome: RunOutcome) -> str:
 
 
 def _next_steps(outcome: RunOutcome) -> list[str]:
-    if outcome.exit_code == 3:
+    if outcome.exit_code == _PARKED:
         return [f"  `agentctl inspect {outcome.run_id}` shows what it waits for"]
-    if outcome.exit_code in (4, 130):
+    if outcome.exit_code in (_FAILED, _CANCELLED):
         return [f"  `agentctl inspect {outcome.run_id}` shows what happened"]
     return []
 

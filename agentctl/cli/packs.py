@@ -78,4 +78,5 @@ def _packs_of(loaded: Loaded) -> set[str]:
     from agentctl.engine.document.reader import read_document
 
     document = read_document(loaded.text.encode("utf-8"), loaded.file).document
-    return set() if document is None else {one.name for one in document.spec.packs}
+    spec = getattr(document, "spec", None)
+    return set() if spec is None else {one.name for one in spec.packs}

@@ -19,9 +19,11 @@ _CODES: Final = {
     "blue": "34",
     "cyan": "36",
 }
+_MINUTE: Final = 60
+_KIBI: Final = 1024
 
 
-def paint(text: str, colour: str, on: bool) -> str:
+def paint(text: str, colour: str, *, on: bool) -> str:
     """Return the text in a colour, or as it is when colours are off."""
     code = _CODES.get(colour)
     return f"\x1b[{code}m{text}\x1b[0m" if on and code else text
@@ -60,13 +62,13 @@ def duration(seconds: float) -> str:
     """Return a length of time in the two largest units that matter, such as `3m 12s`."""
     if seconds < 1:
         return f"{max(seconds, 0) * 1000:.0f}ms"
-    if seconds < 60:
+    if seconds < _MINUTE:
         return f"{seconds:.1f}s"
     whole = int(seconds)
     for size, name, smaller, its_name in (
         (86_400, "d", 3_600, "h"),
-        (3_600, "h", 60, "m"),
-        (60, "m", 1, "s"),
+        (3_600, "h", _MINUTE, "m"),
+        (_MINUTE, "m", 1, "s"),
     ):
         if whole >= size:
             return f"{whole // size}{name} {whole % size // smaller}{its_name}"
@@ -77,7 +79,7 @@ def size(size_bytes: int) -> str:
     """Return a number of bytes in a unit a person reads."""
     amount = float(size_bytes)
     for unit in ("B", "KiB", "MiB", "GiB"):
-        if amount < 1024 or unit == "GiB":
+        if amount < _KIBI or unit == "GiB":
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1024
+        amount /= _KIBI
     return f"{size_bytes} B"

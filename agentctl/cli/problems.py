@@ -15,17 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agentctl.diagnostics import Diagnostic
-    from agentctl.errors import AgentctlError
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 _TOKEN = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s,#\]}]+")
 _QUOTE_WIDTH_MAX = 160
-
-
-def of(error: AgentctlError) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics that a document error carries."""
-    found: tuple[Diagnostic, ...] = getattr(error, "diagnostics", ())
-    return found
 
 
 def as_json(found: Iterable[Diagnostic]) -> list[JsonValue]:
@@ -49,20 +42,19 @@ def _one_as_json(one: Diagnostic) -> JsonObject:
 def render(found: Sequence[Diagnostic], *, colour: bool) -> str:
     """Return diagnostics as text with the offending lines, and a count at the end."""
     lines_of: dict[str, list[str]] = {}
-    parts = [_render_one(one, lines_of, colour) for one in found]
+    parts = [_render_one(one, lines_of, colour=colour) for one in found]
     errors = sum(one.severity == "error" for one in found)
     if errors:
         parts.append(f"{errors} error{'s' if errors > 1 else ''}")
     return "\n".join(parts)
 
 
-def _render_one(one: Diagnostic, lines_of: dict[str, list[str]], colour: bool) -> str:
+def _render_one(one: Diagnostic, lines_of: dict[str, list[str]], *, colour: bool) -> str:
     place = ":".join(str(part) for part in (one.file, one.line, one.column) if part is not None)
-    kind = paint(
-        f"{one.severity}[{one.code}]", "red" if one.severity == "error" else "yellow", colour
-    )
-    text = [f"{paint(visible(place), 'bold', colour)}: {kind}: {visible(one.message)}"]
-    text += _quote(one, lines_of, colour)
+    hue = "red" if one.severity == "error" else "yellow"
+    kind = paint(f"{one.severity}[{one.code}]", hue, on=colour)
+    text = [f"{paint(visible(place), 'bold', on=colour)}: {kind}: {visible(one.message)}"]
+    text += _quote(one, lines_of, colour=colour)
     if one.path:
         text.append(f"   at: {visible(one.path)}")
     if one.help:
@@ -70,7 +62,7 @@ def _render_one(one: Diagnostic, lines_of: dict[str, list[str]], colour: bool) -
     return "\n".join(text)
 
 
-def _quote(one: Diagnostic, lines_of: dict[str, list[str]], colour: bool) -> list[str]:
+def _quote(one: Diagnostic, lines_of: dict[str, list[str]], *, colour: bool) -> list[str]:
     """Return the source line and a caret line, or nothing when there is no such line."""
     if one.line is None:
         return []
@@ -87,7 +79,7 @@ def _quote(one: Diagnostic, lines_of: dict[str, list[str]], colour: bool) -> lis
         token = _TOKEN.match(source, one.column - 1)
         width = len(token[0]) if token else 1
         lead = "".join("\t" if char == "\t" else " " for char in source[: one.column - 1])
-        quoted.append(f" {gutter} | {lead}{paint('^' * width, 'cyan', colour)}")
+        quoted.append(f" {gutter} | {lead}{paint('^' * width, 'cyan', on=colour)}")
     return quoted
 
 

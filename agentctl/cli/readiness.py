@@ -135,9 +135,7 @@ def _secret(name: str, reference: JsonValue, what: str) -> Check:
     )
 
 
-def _process(
-    name: str, action: JsonObject, workspace: Path
-) -> tuple[list[Check], list[Check]]:
+def _process(name: str, action: JsonObject, workspace: Path) -> tuple[list[Check], list[Check]]:
     prefix = f"process:{name}"
     folder = _folder(workspace, cast("str | None", action.get("cwd")))
     checks = [_command(prefix, action, folder)]
@@ -203,7 +201,9 @@ def _arguments(
         status=PRESENT if is_there else "missing_or_not_file",
         detail=f"script {first} in the working directory",
     )
-    return [script], [_unchecked(name, "what the script itself imports and needs was not examined")]
+    return [script], [
+        _unchecked(name, "what the script itself imports and needs was not examined")
+    ]
 
 
 def _is_program(path: Path) -> bool:

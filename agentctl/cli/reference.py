@@ -6,7 +6,10 @@ Below: the tree of commands.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Final
+
+from typer.core import TyperGroup
 
 from agentctl.cli.app import build
 
@@ -40,6 +43,7 @@ def markdown() -> str:
     root = build()
     context = root.make_context("agentctl", ["version"], resilient_parsing=True)
     parts = [_HEAD, "## Global options\n", *_options(root, context, shared=True)]
+    assert isinstance(root, TyperGroup)
     for name, command, inner in _commands(root, context, "agentctl"):
         help = (command.help or "").strip()
         parts += [f"\n## `{name}`\n", help, f"\n    {_usage(name, command, inner)}\n"]
@@ -48,13 +52,15 @@ def markdown() -> str:
 
 
 def _commands(
-    group: Command, context: Context, prefix: str
+    group: TyperGroup, context: Context, prefix: str
 ) -> Iterator[tuple[str, Command, Context]]:
     """Yield every command that does something, with its full name."""
-    for name in getattr(group, "list_commands", lambda _: [])(context):
-        command = getattr(group, "get_command")(context, name)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None:
+            continue
         inner = type(context)(command, info_name=name, parent=context)
-        if hasattr(command, "list_commands"):
+        if isinstance(command, TyperGroup):
             yield from _commands(command, inner, f"{prefix} {name}")
         else:
             yield f"{prefix} {name}", command, inner
@@ -81,4 +87,4 @@ def _cell(text: str, place: int) -> str:
 
 
 if __name__ == "__main__":
-    print(markdown(), end="")
+    sys.stdout.write(markdown())

@@ -32,10 +32,10 @@ def human(
     """Return the summary; `verbose` adds the whole journal."""
     run = history.run
     parts = [
-        f"run {run.id} {paint(run.state, tone(run.state), colour)}",
+        f"run {run.id} {paint(run.state, tone(run.state), on=colour)}",
         facts(_about(history, cast("JsonObject", view["run"]))),
         _lineage(history),
-        _tasks(history.tasks, colour),
+        _tasks(history.tasks, colour=colour),
         _problems(history),
         _effects(history),
     ]
@@ -60,7 +60,10 @@ def _about(history: RunHistory, shown: JsonObject) -> Iterable[tuple[str, str]]:
     yield "trace", run.trace_id
     holder = shown.get("holder")
     if isinstance(holder, dict):
-        yield "owner", f"pid {holder.get('pid')} on {holder.get('host')} since {holder.get('since')}"
+        yield (
+            "owner",
+            f"pid {holder.get('pid')} on {holder.get('host')} since {holder.get('since')}",
+        )
 
 
 def _lineage(history: RunHistory) -> str:
@@ -76,7 +79,7 @@ def _lineage(history: RunHistory) -> str:
     )
 
 
-def _tasks(tasks: Iterable[TaskRecord], colour: bool) -> str:
+def _tasks(tasks: Iterable[TaskRecord], *, colour: bool) -> str:
     rows = []
     for task in sorted(tasks, key=lambda one: one.position):
         took = ""
@@ -87,7 +90,7 @@ def _tasks(tasks: Iterable[TaskRecord], colour: bool) -> str:
     if not colour:
         return text
     head, *lines = text.splitlines()
-    painted = [paint(line, tone(row[1]), True) for line, row in zip(lines, rows, strict=True)]
+    painted = [paint(line, tone(row[1]), on=True) for line, row in zip(lines, rows, strict=True)]
     return "\n".join([head, *painted])
 
 
@@ -118,17 +121,12 @@ def _effects(history: RunHistory) -> str:
 
 
 def _journal(audit: list[JsonObject]) -> str:
-    rows = [
-        (
-            str(one["sequence"]),
-            str(one["at"]),
-            str(one["eventType"]),
-            str(one["entity"]),
-            f"{cast('JsonObject', one['payload'])['from']} -> "
-            f"{cast('JsonObject', one['payload'])['to']}",
-        )
-        for one in audit
-    ]
+    keys = ("sequence", "at", "eventType", "entity")
+    rows = []
+    for one in audit:
+        payload = cast("JsonObject", one["payload"])
+        move = f"{payload['from']} -> {payload['to']}"
+        rows.append((*(str(one[key]) for key in keys), move))
     return table(("#", "at", "event", "of", "move"), rows)
 
 

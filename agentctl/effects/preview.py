@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from agentctl.effects.files import Echo, ReadFile, ReadFileTool, text_record, preview_write
+from agentctl.effects.files import Echo, ReadFile, ReadFileTool, preview_write, text_record
 from agentctl.errors import EffectError
 
 if TYPE_CHECKING:

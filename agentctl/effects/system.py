@@ -21,7 +21,7 @@ class SystemTimer:
 
     async def sleep_until(self, due: Instant) -> None:
         """Return when the clock has reached `due`."""
-        while (left := due - self._clock.now()) > 0:
+        while (left := due - self._clock.now()) > 0:  # noqa: ASYNC110 - a clock sends no event
             await asyncio.sleep(min(left / 1_000_000, LONGEST_SLEEP_SECONDS))
 
 
@@ -42,6 +42,4 @@ def uuid7(now: Instant, noise: bytes) -> str:
     high = int.from_bytes(noise[:2], "big") & 0x0FFF | 0x7000
     low = int.from_bytes(noise[2:], "big") & ((1 << 62) - 1) | (0b10 << 62)
     digits = f"{now // 1000 & ((1 << 48) - 1):012x}{high:04x}{low:016x}"
-    return "-".join(
-        (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
-    )
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

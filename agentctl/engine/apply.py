@@ -9,7 +9,7 @@ each record's base version, so that two writers cannot both succeed.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
 from attr import define, field, fields, frozen
 
@@ -25,7 +25,7 @@ from agentctl.engine.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from agentctl.clock import Instant
     from agentctl.jsonvalue import JsonValue
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         RunEvent,
         TaskEvent,
     )
+    from agentctl.machines.table import Table
 
 Record: TypeAlias = "RunRecord | TaskRecord | EffectRecord | IterationRecord | ApprovalRecord"
 R = TypeVar("R", bound="Record")
@@ -54,12 +55,12 @@ def apply(
 
     Raises IllegalTransition when the record's machine declares no such move.
     """
-    source = record.state
-    target = record.table.step(source, event)
+    source: str = record.state
+    # Each machine has its own event type; `Work.move` holds callers to the right one.
+    table = cast("Table[str, str]", record.table)
+    target = table.step(source, event)
     version = record.version + 1
-    values = dict(zip(*_read_fields(record), strict=True))
-    values.update(changes, state=target, version=version)
-    moved = type(record)(**values)
+    moved = _rebuilt(record, {**changes, "state": target, "version": version})
     proof = Transition(
         machine=record.machine,
         entity=record.entity,
@@ -74,22 +75,19 @@ def apply(
     return moved, proof
 
 
-def _fields_reader(cls: type[Record]) -> tuple[tuple[str, ...], Callable[[Record], Iterable[object]]]:
-    names = tuple(one.name for one in fields(cls))
-    return names, attrgetter(*names)
-
-
-# attr.evolve looks every field up again on each call; this is five times as fast, and the
-# move of a record is the hottest thing the engine does.
-_READERS = {
-    cls: _fields_reader(cls)
+# attr.evolve looks every field up again on each call, and moving records is the hottest thing
+# that the engine does.
+_READERS: dict[type, tuple[tuple[str, ...], Callable[[object], tuple[object, ...]]]] = {
+    cls: (names := tuple(one.name for one in fields(cls)), attrgetter(*names))
     for cls in (RunRecord, TaskRecord, EffectRecord, IterationRecord, ApprovalRecord)
 }
 
 
-def _read_fields(record: Record) -> tuple[tuple[str, ...], Iterable[object]]:
-    names, read = _READERS[type(record)]
-    return names, read(record)
+def _rebuilt(record: R, changes: dict[str, object]) -> R:
+    """Return the record with some fields changed."""
+    cls: Any = type(record)
+    names, read = _READERS[cls]
+    return cast("R", cls(**{**dict(zip(names, read(record), strict=True)), **changes}))
 
 
 @frozen
@@ -138,18 +136,12 @@ class Work:
     def move(
         self, record: ApprovalRecord, event: ApprovalEvent, now: Instant, **changes: object
     ) -> ApprovalRecord: ...
-    def move(
-        self,
-        record: Record,
-        event: str,
-        now: Instant,
-        *,
-        actor: str | None = None,
-        detail: JsonValue = None,
-        **changes: object,
-    ) -> Record:
-        """Apply an event and remember both the record and its proof."""
-        moved, proof = apply(record, event, now, actor=actor, detail=detail, **changes)
+    def move(self, record: Record, event: str, now: Instant, **changes: Any) -> Record:
+        """Apply an event and remember both the record and its proof.
+
+        `actor` and `detail` go into the proof; everything else changes the record.
+        """
+        moved, proof = apply(record, event, now, **changes)
         self.transitions.append(proof)
         key = (record.machine, record.entity)
         earlier = self.changes.get(key)

@@ -14,7 +14,7 @@ from attr import frozen
 from agentctl.engine.scope import task_scope
 from agentctl.engine.template import parse_condition
 from agentctl.jsonvalue import digest
-from agentctl.machines.names import IterationStates, TaskStates
+from agentctl.machines.names import IterationStates
 from agentctl.machines.sets import TASK_SATISFIED
 
 if TYPE_CHECKING:

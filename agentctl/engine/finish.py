@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agentctl.engine.records import TaskRecord
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject
+    from agentctl.machines.names import EffectEvent
 
 StopEvent = Literal["fail", "time_out", "cancel", "exhaust_budget"]
 
@@ -109,7 +110,8 @@ def _cancel_open(state: RunState, work: Work, now: Instant, actor: str | None) -
             )
     for effect in list(state.effects.values()):
         if effect.state in EFFECT_UNDISPATCHED:
-            event = "withdraw" if effect.state == EffectStates.requested else "void"
+            requested = effect.state == EffectStates.requested
+            event: EffectEvent = "withdraw" if requested else "void"
             state.put_effect(work.move(effect, event, now, ended_at=now, actor=actor))
     for approval in list(state.approvals.values()):
         if approval.state == ApprovalStates.pending:

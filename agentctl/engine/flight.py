@@ -124,14 +124,10 @@ class FlightDeck:
         flight.ordinal += 1
         return known
 
-    def _request(
-        self, flight: Flight, request: EffectRequest, work: Work, now: Instant
-    ) -> None:
+    def _request(self, flight: Flight, request: EffectRequest, work: Work, now: Instant) -> None:
         """Put a new effect on the ledger, and start or hold it."""
         task = flight.task
-        effect = new_effect(
-            request, self.state.run.id, task.id, task.attempt, flight.ordinal, now
-        )
+        effect = new_effect(request, self.state.run.id, task.id, task.attempt, flight.ordinal, now)
         flight.ordinal += 1
         work.add(effect)
         if self.policy.needs_approval(request.effect_class, request.risk, request.approval):
@@ -229,5 +225,3 @@ def _recorded_error(effect: EffectRecord) -> EffectError:
         code=str(stored.get("code", "")),
         retryable=bool(stored.get("retryable")),
     )
-
-

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 GraphFormat: TypeAlias = Literal["mermaid", "dot", "svg"]
 Tone: TypeAlias = Literal["none", "good", "bad", "live", "held", "off"]
 
+_LINE_MAX: Final = 60
 _NOTHING: Mapping[str, str] = {}
 # Fill and border of each tone, with enough contrast for dark text.
 COLOURS: Final[Mapping[Tone, tuple[str, str]]] = {
@@ -138,7 +139,9 @@ def svg(graph: Graph) -> str:
     """Return an SVG picture; needs no drawing program."""
     from agentctl.machines.svg import Edge, Node, picture
 
-    nodes = [Node(name=box.name, lines=box.lines, colours=COLOURS[box.tone]) for box in graph.boxes]
+    nodes = [
+        Node(name=box.name, lines=box.lines, colours=COLOURS[box.tone]) for box in graph.boxes
+    ]
     edges = [
         Edge(
             source=arrow.source,
@@ -170,7 +173,7 @@ def _lines(task: PlanTask, state: str | None) -> tuple[str, ...]:
         lines.append(f"when {task.when}")
     if state is not None:
         lines.append(state)
-    return tuple(line if len(line) <= 60 else f"{line[:59]}…" for line in lines)
+    return tuple(line if len(line) <= _LINE_MAX else f"{line[: _LINE_MAX - 1]}…" for line in lines)
 
 
 def _case(router: PlanTask, target: str) -> str:
@@ -191,4 +194,6 @@ def _quoted(text: str) -> str:
 
 def _mermaid_text(text: str) -> str:
     """Return the text with what Mermaid reads as syntax written as entities."""
-    return "".join(f"#{ord(c)};" if c in '#;"<>{}[]`|&\\' or not c.isprintable() else c for c in text)
+    return "".join(
+        f"#{ord(c)};" if c in '#;"<>{}[]`|&\\' or not c.isprintable() else c for c in text
+    )

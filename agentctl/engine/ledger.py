@@ -28,9 +28,7 @@ def identity(
     run_id: str, task_id: str, attempt: int, ordinal: int, operation: str, input_digest: str
 ) -> str:
     """Return an effect's identity: SHA-256 over everything that makes it this effect."""
-    return digest_text(
-        f"{run_id}\n{task_id}\n{attempt}\n{ordinal}\n{operation}\n{input_digest}"
-    )
+    return digest_text(f"{run_id}\n{task_id}\n{attempt}\n{ordinal}\n{operation}\n{input_digest}")
 
 
 def new_effect(

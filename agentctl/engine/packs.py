@@ -108,6 +108,10 @@ class PackResolver:
             chain = " -> ".join((*trail, wanted.name))
             self._problem(wanted, "dependency_cycle", f"the packs need each other: {chain}")
             return
+        if len(trail) >= PACK_DEPTH_MAX:
+            message = f"packs need each other more than {PACK_DEPTH_MAX} deep"
+            self._problem(wanted, "pack_error", message)
+            return
         known = self.found.get(wanted.name)
         if known is None:
             known = self._load(wanted)

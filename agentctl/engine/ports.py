@@ -98,12 +98,16 @@ class Journal(Protocol):
         ...
 
 
-class Store(Protocol):
-    """Keeps runs; the only writer of state."""
+class RunCreator(Protocol):
+    """Takes a new run in."""
 
     def create_run(self, new: NewRun, work: Work) -> Journal:
         """Store a new run with its first unit of work, and own it."""
         ...
+
+
+class Store(RunCreator, Protocol):
+    """Keeps runs; the only writer of state."""
 
     def claim_run(self, run_id: str, now: Instant) -> Journal:
         """Take the lease of an existing run.

@@ -239,7 +239,7 @@ class Runner:
             return Landing(error=error)
         except (StoreError, LeaseLost):
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever it was, the ledger must say so
             if deadline.expired() and isinstance(error, TimeoutError):
                 return Landing(timed_out=True)
             return Landing(error=_unexpected(error))
@@ -265,9 +265,7 @@ class Runner:
         if self.journal is None:
             assert self.open_journal is not None
             self.journal = self.open_journal(work)
-            self.journal.on_cancel(
-                lambda actor, reason: loop.call_soon_threadsafe(self.interrupt, actor, reason)
-            )
+            self.journal.on_cancel(self._cancel_from_outside(loop))
         elif work:
             self.journal.commit(work)
         else:
@@ -275,6 +273,14 @@ class Runner:
         self.scheduler.work = type(work)()
         if self.ports.listeners:
             self._tell(work)
+
+    def _cancel_from_outside(self, loop: asyncio.AbstractEventLoop) -> Callable[[str, str], None]:
+        """Return what the lease thread calls when another process asks to cancel."""
+
+        def notify(actor: str, reason: str) -> None:
+            loop.call_soon_threadsafe(self.interrupt, actor, reason)
+
+        return notify
 
     def _tell(self, work: Work) -> None:
         for event in self._events(work):

@@ -13,7 +13,15 @@ from attr import define, field
 
 from agentctl.engine.apply import Work
 from agentctl.engine.decide import AGGREGATES, DEPENDENCY_OVER, Skip, loop_of, verdict
-from agentctl.engine.flight import Done, Failed, Flight, FlightDeck, Interrupted, Parked, failure_of
+from agentctl.engine.flight import (
+    Done,
+    Failed,
+    Flight,
+    FlightDeck,
+    Interrupted,
+    Parked,
+    failure_of,
+)
 from agentctl.engine.ledger import (
     error_json,
     failure_event,
@@ -39,7 +47,7 @@ if TYPE_CHECKING:
     from agentctl.engine.records import TaskRecord
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject, JsonValue
-    from agentctl.machines.names import EffectEvent
+    from agentctl.machines.names import EffectEvent, IterationEvent, TaskEvent
 
 # Pure work is recomputed after a crash, so it may gather this much before it is written.
 TRANSITIONS_PER_COMMIT_MAX = 512
@@ -228,9 +236,7 @@ class Scheduler:
         reason: JsonObject = {"reason": DEPENDENCY_OVER, "dependency": whole[0]}
         return Skip("skip_by_dependency", reason)
 
-    def _apply_outcome(
-        self, flight: Flight, memory: dict[str, JsonValue], now: Instant
-    ) -> None:
+    def _apply_outcome(self, flight: Flight, memory: dict[str, JsonValue], now: Instant) -> None:
         outcome = flight.outcome
         task = self.state.tasks[flight.task.id]
         if isinstance(outcome, Done):
@@ -313,7 +319,7 @@ class Scheduler:
     ) -> None:
         assert flight.effect is not None
         if flight.effect.state == EffectStates.uncertain:
-            lost = "time_out" if event == "time_out" else "lose"
+            lost: TaskEvent = "time_out" if event == "time_out" else "lose"
             flight.outcome = Failed(error_json(error), event=lost)
             return
         self.deck.advance(flight, self.work, now, error=error)
@@ -336,13 +342,13 @@ class Scheduler:
         )
         self.state.iterations[plan.id] = self.work.add(record)
 
-    def _move_iteration(self, task_id: str, *events: str, now: Instant) -> None:
+    def _move_iteration(self, task_id: str, *events: IterationEvent, now: Instant) -> None:
         """Move a loop's iteration through the events that are legal in its state."""
         iteration = self.state.iterations.get(task_id)
         for event in events:
             if iteration is None or event not in iteration.table.legal(iteration.state):
                 return
-            iteration = self.work.move(iteration, event, now)  # type: ignore[call-overload]
+            iteration = self.work.move(iteration, event, now)
             self.state.iterations[task_id] = iteration
 
 

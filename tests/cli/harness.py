@@ -46,7 +46,9 @@ class Result:
         """Return the value at a slash-separated path such as `/data/tasks/0/state`."""
         value: JsonValue = self.document
         for part in path.strip("/").split("/"):
-            value = value[int(part)] if isinstance(value, list) else cast("JsonObject", value)[part]
+            value = (
+                value[int(part)] if isinstance(value, list) else cast("JsonObject", value)[part]
+            )
         return value
 
     def text(self, path: str) -> str:

@@ -40,8 +40,7 @@ def _doctor(folder: Path) -> Result:
 
 def _statuses(shown: Result) -> dict[str, str]:
     return {
-        cast("str", one["name"]): cast("str", one["status"])
-        for one in shown.items("/data/checks")
+        cast("str", one["name"]): cast("str", one["status"]) for one in shown.items("/data/checks")
     }
 
 

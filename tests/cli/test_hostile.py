@@ -41,7 +41,7 @@ def test_a_missing_document_names_the_file(tmp_path: Path) -> None:
 
 def test_an_escape_sequence_in_a_document_does_not_reach_the_terminal(tmp_path: Path) -> None:
     file = tmp_path / "w.yaml"
-    file.write_text("apiVersion: agentctl.dev/v1\nkind: Workflow\nevil: \"\x1b[31m\"\n")
+    file.write_text('apiVersion: agentctl.dev/v1\nkind: Workflow\nevil: "\x1b[31m"\n')
     assert "\x1b" not in run_cli("check", str(file), "--color", "never").expect(2).stderr
 
 

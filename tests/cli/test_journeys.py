@@ -125,9 +125,7 @@ def test_a15_a_provider_timeout_is_uncertain_and_blocks_the_resume(desk: Desk) -
 
 def test_a17_a_missing_credential_fails_before_any_state(desk: Desk) -> None:
     spec = fake_agent()
-    spec["providers"] = {
-        "fake": {"kind": "openai", "credential": {"env": "OPENAI_API_KEY"}}
-    }
+    spec["providers"] = {"fake": {"kind": "openai", "credential": {"env": "OPENAI_API_KEY"}}}
     spec["policy"] = {
         "environmentAllowlist": ["OPENAI_API_KEY"],
         "networkAllowlist": ["api.openai.com"],

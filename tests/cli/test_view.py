@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 from attr import evolve
@@ -103,7 +103,10 @@ def _history() -> tuple[RunHistory, list[tuple[int, Transition]]]:
     run, started = apply(_run(plan), "start", NOW)
     task = TaskRecord(id="left", position=1)
     skipped, proof = apply(task, "skip_by_route", NOW + 1, output={"reason": "no"})
-    asked: JsonObject = {"toolCalls": [{"id": "call-x", "name": "echo"}], "usage": {"inputTokens": 3}}
+    asked: JsonObject = {
+        "toolCalls": [{"id": "call-x", "name": "echo"}],
+        "usage": {"inputTokens": 3},
+    }
     history = RunHistory(
         run=run,
         plan=plan.to_json(),
@@ -120,9 +123,20 @@ def test_the_view_has_every_public_field() -> None:
     history, journal = _history()
     view = inspect_view(history, journal)
     assert set(view) >= {
-        "run", "tasks", "effects", "toolCalls", "providerSessions", "protocolSessions",
-        "protocolCalls", "checkpoints", "audit", "traces", "artifacts", "streamEvents",
-        "effectReconciliations", "budget",
+        "run",
+        "tasks",
+        "effects",
+        "toolCalls",
+        "providerSessions",
+        "protocolSessions",
+        "protocolCalls",
+        "checkpoints",
+        "audit",
+        "traces",
+        "artifacts",
+        "streamEvents",
+        "effectReconciliations",
+        "budget",
     }
     assert view["budget"] == {
         "limits": {"maxTurns": 3},
@@ -142,14 +156,16 @@ def test_the_view_has_every_public_field() -> None:
 def test_a_tool_call_is_paired_with_the_turn_that_asked_for_it() -> None:
     history, journal = _history()
     calls = inspect_view(history, journal)["toolCalls"]
-    assert calls == [{
-        "callId": "call-x",
-        "effectId": "1" * 64,
-        "taskId": "left",
-        "tool": "echo",
-        "operation": "builtin.echo",
-        "status": "succeeded",
-    }]
+    assert calls == [
+        {
+            "callId": "call-x",
+            "effectId": "1" * 64,
+            "taskId": "left",
+            "tool": "echo",
+            "operation": "builtin.echo",
+            "status": "succeeded",
+        }
+    ]
 
 
 def test_tasks_are_listed_in_compiled_order_and_a_skipped_one_counts_as_executed() -> None:
@@ -192,7 +208,7 @@ def test_a_drawing_names_every_task_and_marks_what_happened(form: GraphFormat) -
     assert "#dafbe1" in drawn
     assert "#ffebe9" in drawn
     if form == "svg":
-        ElementTree.fromstring(drawn)
+        ET.fromstring(drawn)
 
 
 def test_arrows_from_a_router_carry_the_case() -> None:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SHARED = (ROOT / "../shared").resolve()
 EXAMPLES = SHARED / "examples"
-# The packs among the examples ask for at least this one.
-VERSION = "0.3.0"
 
 
 class TextFiles:
@@ -60,7 +58,6 @@ def compile_bytes(
             reader=reader,
             overrides=overrides,
             known_actions=known or {},
-            version=VERSION,
         )
     )
     return CompileResult(

@@ -22,7 +22,7 @@ from agentctl.store.verify import verify_run
 
 WORKER = Path(__file__).with_name("worker.py")
 KEYED = {"left", "middle", "right", "again-0", "again-1", "again-2", "ship", "after"}
-COMMITS = 14
+COMMITS = 8
 CALLS = 9
 
 

@@ -34,9 +34,7 @@ def explain(
     loaded = loading.load(loading.open_engine(console), file, workspace, vars_file, var)
     loading.show_warnings(console, loaded)
     defaults = cast("JsonObject", loaded.plan.definitions["inputs"])
-    layered = input_layers(
-        defaults, inputs, from_file, input or (), file_name=inputs_file or ""
-    )
+    layered = input_layers(defaults, inputs, from_file, input or (), file_name=inputs_file or "")
     scopes = [explain_layers("inputs", layered)]
     scopes += [explain_layers(name, layers) for name, layers in loaded.layers.items()]
     listed: list[JsonValue] = [*scopes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -19,6 +19,12 @@ PlanFormat = Annotated[
     Literal["human", "json", "mermaid", "dot", "svg"] | None,
     typer.Option("--format", help="A table, the plan as JSON, or a drawing. [default: human]"),
 ]
+
+_GRAPHS: Final[dict[str, options.GraphFormat]] = {
+    "mermaid": "mermaid",
+    "dot": "dot",
+    "svg": "svg",
+}
 
 
 @command(app, "plan")
@@ -48,8 +54,9 @@ def _show(
     from agentctl.engine.graph import draw_plan
     from agentctl.engine.view import plan_view
 
-    if form != "human" and form != "json":
-        drawn = draw_plan(made, form)
+    graph = _GRAPHS.get(form)
+    if graph is not None:
+        drawn = draw_plan(made, graph)
         console.result("PlanGraph", {"format": form, "text": drawn}, lambda: drawn)
         return 0
     data = plan_view(made)

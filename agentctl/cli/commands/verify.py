@@ -37,7 +37,12 @@ def verify(console: Console, run_id: RunId = None, all: Everything = False) -> i
     finally:
         engine.close()
     listed: list[JsonValue] = [
-        {"runId": one.run_id, "entity": one.entity, "sequence": one.sequence, "message": one.message}
+        {
+            "runId": one.run_id,
+            "entity": one.entity,
+            "sequence": one.sequence,
+            "message": one.message,
+        }
         for one in found
     ]
     data: JsonObject = {"valid": not found, "runs": len(runs), "mismatches": listed}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from attr import NOTHING, Factory, Attribute, field
+from attr import NOTHING, Attribute, Factory, field
 
 MEANING = "meaning"
 NAME = "name"

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, cast
 
 from agentctl.diagnostics import Diagnostic
 from agentctl.engine.document.tree import Mapping, Scalar, Sequence, parse_tree
-from agentctl.jsonvalue import JsonObject
 
 if TYPE_CHECKING:
     from agentctl.engine.document.tree import Node
-    from agentctl.jsonvalue import JsonValue
+    from agentctl.jsonvalue import JsonObject, JsonValue
 
 _DROPPED = ("defaults", "promptCache", "mcpServers", "a2aAgents", "packs", "version")
 _KEPT = ("inputs", "outputs", "agents", "tools", "tasks", "vars", "runtime", "output")
@@ -208,9 +207,7 @@ def _copy(node: Mapping) -> Mapping:
     return Mapping(dict(node.entries), dict(node.keys), node.line, node.column)
 
 
-def _put(
-    target: Mapping, key: str, node: Node, place: tuple[int, int] | None = None
-) -> None:
+def _put(target: Mapping, key: str, node: Node, place: tuple[int, int] | None = None) -> None:
     target.entries[key] = node
     target.keys[key] = place or (node.line, node.column)
 

@@ -5,12 +5,14 @@ Above: the model. Source: specification, sections 1.1 and 1.2.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from attr import frozen
 
 from agentctl.engine.document.fields import item
-from agentctl.engine.document.secret_model import Secret
+
+if TYPE_CHECKING:
+    from agentctl.engine.document.secret_model import Secret
 
 
 @frozen(kw_only=True)

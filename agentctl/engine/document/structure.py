@@ -21,8 +21,6 @@ from agentctl.engine.document.tree import Mapping, Scalar, Sequence
 from agentctl.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agentctl.engine.document.tree import Node
     from agentctl.jsonvalue import JsonValue
 
@@ -41,8 +39,10 @@ class Placed:
 
     def inside(self, node: Node, step: str) -> Placed:
         """Return a part of this node."""
-        joined = f"{self.path}{step}" if step.startswith("[") or not self.path else (
-            f"{self.path}.{step}"
+        joined = (
+            f"{self.path}{step}"
+            if step.startswith("[") or not self.path
+            else (f"{self.path}.{step}")
         )
         return Placed(node, joined, self.file, self.found)
 
@@ -99,7 +99,8 @@ def converter() -> BaseConverter:
     made.register_structure_hook_func(lambda hint: hint is Any, _read_json)
     made.register_structure_hook_func(lambda hint: get_origin(hint) is Literal, _read_choice)
     made.register_structure_hook_factory(
-        lambda hint: get_origin(hint) in (Union, UnionType), lambda hint: _optional_hook(made, hint)
+        lambda hint: get_origin(hint) in (Union, UnionType),
+        lambda hint: _optional_hook(made, hint),
     )
     made.register_structure_hook_factory(
         lambda hint: get_origin(hint) is list, lambda hint: _list_hook(made, hint)

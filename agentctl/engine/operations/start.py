@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, cast
 
 from attr import frozen
 
+from agentctl.engine.policy import Policy
 from agentctl.engine.ports import NewRun
 from agentctl.engine.records import RunHistory, RunRecord, TaskRecord
 from agentctl.engine.runner import Runner
-from agentctl.engine.policy import Policy
 from agentctl.engine.state import state_from_history
 
 if TYPE_CHECKING:
     from agentctl.clock import Instant
     from agentctl.engine.plan import Plan
-    from agentctl.engine.ports import Entropy, Store
+    from agentctl.engine.ports import Entropy, RunCreator
     from agentctl.engine.records import RunMode
     from agentctl.engine.runner import RunPorts
     from agentctl.jsonvalue import JsonObject
@@ -37,7 +37,7 @@ class StartRequest:
     timeout_seconds: float | None = None
 
 
-def start(request: StartRequest, store: Store, entropy: Entropy, ports: RunPorts) -> Runner:
+def start(request: StartRequest, store: RunCreator, entropy: Entropy, ports: RunPorts) -> Runner:
     """Return the runner of a new run."""
     now = ports.clock.now()
     run = new_run(request, entropy, now)

@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from agentctl.engine.programs import pure
-from agentctl.engine.programs.base import TaskContext, TaskResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agentctl.engine.plan import Plan, PlanTask
-    from agentctl.engine.programs.base import Steps
+    from agentctl.engine.programs.base import Steps, TaskContext, TaskResult
     from agentctl.jsonvalue import JsonObject
 
     PureProgram = Callable[[TaskContext], TaskResult]

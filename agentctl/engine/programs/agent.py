@@ -108,7 +108,7 @@ def _model_request(
         "model": definition["model"],
         "instructions": instructions,
         "messages": list(messages),
-        "tools": sorted(agent.tools),
+        "tools": [*sorted(agent.tools)],
         "maxOutputTokens": definition["maxOutputTokens"],
     }
     for optional in ("structuredOutput", "reasoning", "providerOptions", "stream"):

@@ -1,0 +1,1 @@
+"""Executors: what touches the outside world on behalf of an effect that is on the ledger."""
