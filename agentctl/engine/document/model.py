@@ -6,7 +6,7 @@ bounds are the contract of the specification, section 1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from attr import frozen
 
@@ -19,9 +19,7 @@ from agentctl.engine.document.policy_model import (
     Policy,
     Runtime,
 )
-
-if TYPE_CHECKING:
-    from agentctl.engine.document.secret_model import Secret
+from agentctl.engine.document.secret_model import Secret
 
 Json = Any
 """Any JSON value; the reader keeps its own kind of node out of it."""

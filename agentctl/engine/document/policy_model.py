@@ -5,14 +5,12 @@ Above: the model. Source: specification, sections 1.1 and 1.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from attr import frozen
 
 from agentctl.engine.document.fields import item
-
-if TYPE_CHECKING:
-    from agentctl.engine.document.secret_model import Secret
+from agentctl.engine.document.secret_model import Secret
 
 
 @frozen(kw_only=True)
