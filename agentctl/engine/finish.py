@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from agentctl.engine.events import RunOutcome
 from agentctl.engine.ledger import error_json
 from agentctl.engine.scope import namespace_scope
-from agentctl.engine.template import compile_value
+from agentctl.engine.template import render
 from agentctl.errors import AgentctlError
 from agentctl.machines.names import ApprovalStates, EffectStates, TaskStates
 from agentctl.machines.sets import EFFECT_UNDISPATCHED, ITERATION_FINAL, RUN_FINAL, TASK_FINAL
@@ -86,7 +86,7 @@ def uncertain_effects(state: RunState) -> list[str]:
 def _succeed(state: RunState, work: Work, now: Instant) -> None:
     try:
         scope = namespace_scope(state, "", None)
-        output = compile_value(state.plan.definitions["outputs"]).render(scope)
+        output = render(state.plan.definitions["outputs"], scope)
     except AgentctlError as error:
         stop(state, work, now, event="fail", error=error_json(error))
         return

@@ -36,6 +36,10 @@ _ONLY_PATHS: Final = "packs are resolved offline here: give `source: {path: FILE
 class Files(Protocol):
     """Reads captured files; `peek` leaves no trace in the workflow's digest."""
 
+    def name_of(self, path: str, base: str) -> str:
+        """Return what people call a file."""
+        ...
+
     def read(self, path: str, base: str) -> bytes:
         """Return a file's bytes. Raises SourceError."""
         ...
@@ -61,7 +65,7 @@ class Wanted:
 
 @frozen(kw_only=True)
 class ResolvedPack:
-    """A pack that was found. `file` is its path from the workflow's folder, `base` its folder."""
+    """A pack that was found. `file` names it for people, `base` is its folder for files."""
 
     manifest: PackManifest
     file: str
@@ -173,12 +177,15 @@ class PackResolver:
             message = f"pack {wanted.name}: {error.message}"
             self._problem(wanted, "pack_error", message, error.help, "source")
             return None
-        file = normpath(join(wanted.base, path))
+        file = self.files.name_of(path, wanted.base)
         manifest = self._manifest(raw, file)
         if manifest is None:
             return None
         made = ResolvedPack(
-            manifest=manifest, file=file, base=dirname(file), integrity=integrity_of(raw)
+            manifest=manifest,
+            file=file,
+            base=dirname(normpath(join(wanted.base, path))),
+            integrity=integrity_of(raw),
         )
         self._check(wanted, made)
         return made
@@ -272,6 +279,10 @@ def check_manifest(manifest: PackManifest, file: str, version: str, report: Repo
     if parse_version(manifest.version) is None:
         message = f"{manifest.version!r} is not a semantic version"
         report.add("pack_error", message, file=file, path="version", help="write 1.0.0")
+    for section, things in (("agents", manifest.agents), ("tools", manifest.tools)):
+        if things:
+            message = f"packs bring actions and workflows; {section} belong to the workflow"
+            report.add("pack_error", message, file=file, path=section)
     needed = manifest.agentctl
     if needed is None:
         return
@@ -288,7 +299,7 @@ def check_manifest(manifest: PackManifest, file: str, version: str, report: Repo
 def read_lock(raw: bytes) -> dict[str, JsonObject]:
     """Return the entries of a lock file by name. Raises DocumentError, or SourceError."""
     value = read_data(raw, LOCK_FILE)
-    packs = value.get("packs") if isinstance(value, dict) else None
+    packs = value.get("packs")
     if not isinstance(packs, list) or not all(isinstance(one, dict) for one in packs):
         raise SourceError("it has no list of `packs`")
     entries = cast("list[JsonObject]", packs)

@@ -34,7 +34,7 @@ from agentctl.engine.programs.pure import all_skipped, still_true
 from agentctl.engine.records import IterationRecord, MemoryWrite
 from agentctl.engine.retry import retry_due
 from agentctl.engine.scope import task_scope
-from agentctl.engine.template import compile_value
+from agentctl.engine.template import render
 from agentctl.errors import AgentctlError, Bug, EffectError
 from agentctl.machines.names import EffectStates, TaskStates
 
@@ -207,7 +207,7 @@ class Scheduler:
         kept = cast("Mapping[str, JsonValue] | None", task.snapshot)
         memory = self.state.memory if kept is None else kept
         scope = task_scope(self.state, plan, memory)
-        rendered = compile_value(plan.input).render(scope)
+        rendered = render(plan.input, scope)
         return TaskContext(
             state=self.state,
             task=plan,

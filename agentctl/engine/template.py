@@ -162,8 +162,9 @@ def placed_references(
 
 
 def render(value: JsonValue, scope: Scope) -> JsonValue:
-    """Compile and render a value once; a hot path keeps the `compile_value` instead."""
-    return compile_value(value).render(scope)
+    """Render a value that is needed once; what is rendered often keeps a `compile_value`."""
+    dynamic = _compile(value)
+    return value if dynamic is None else dynamic(scope)
 
 
 def compile_value(value: JsonValue) -> Renderer:

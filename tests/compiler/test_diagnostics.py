@@ -273,7 +273,7 @@ CASES = {
     "a program that is not listed": (
         "policy_denied",
         "  actions:\n    run: {kind: builtin.shell.exec, command: «/bin/rm}\n"
-        + "  tasks:\n    - {id: a, uses: action:run}\n",
+        "  tasks:\n    - {id: a, uses: action:run}\n",
         "add rm to policy.processAllowlist",
     ),
     "a provider that is not listed": (

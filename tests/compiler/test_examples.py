@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 import yaml
 
-from agentctl.engine.plan import Plan
 from tests.compiler.compiling import EXAMPLES, ROOT, SHARED, compile_file, problems
+
+if TYPE_CHECKING:
+    from agentctl.engine.plan import Plan
 
 MATRIX = cast(
     "dict[str, dict[str, list[dict[str, object]]]]",
@@ -68,7 +70,8 @@ def test_the_matrix_example_has_four_children() -> None:
     assert len(children) == 4
     assert children[0].startswith("verify--0000-")
     first = plan.tasks[children[0]].expansion
-    assert first is not None and first.parent == "verify"
+    assert first is not None
+    assert first.parent == "verify"
 
 
 def test_the_router_example_guards_its_destinations() -> None:

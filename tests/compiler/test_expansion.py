@@ -97,7 +97,8 @@ def test_loop_iterations_are_chained_and_their_guard_stands_in_the_aggregate() -
     first, second, third = (plan.tasks[one] for one in children)
     assert (first.previous, second.previous, third.previous) == (None, children[0], children[1])
     assert third.needs == (children[1],)
-    assert first.expansion and second.expansion
+    assert first.expansion is not None
+    assert second.expansion is not None
     assert first.expansion.binding == {"loopIndex": 0, "loopPrevious": {"n": 0}}
     assert second.expansion.binding == {"loopIndex": 1}
     assert first.when is None
@@ -158,13 +159,15 @@ def test_a_sub_workflow_has_a_boundary_its_own_names_and_an_aggregate() -> None:
     ]
     x, y = plan.tasks["p--in--x"], plan.tasks["p--in--y"]
     assert x.namespace == y.namespace == "p--in--"
-    assert x.inputs_from is not None and x.inputs_from.startswith("p--in--inputs-")
+    assert x.inputs_from is not None
+    assert x.inputs_from.startswith("p--in--inputs-")
     assert x.needs == (x.inputs_from,)
     assert y.needs == ("p--in--x",)
     assert x.memory_writes == ("p--in--k",)
     assert x.input == {"key": "k", "value": 1}
     entry = plan.tasks[x.inputs_from]
-    assert entry.inputs_from is not None and entry.inputs_from.startswith("p--inputs-")
+    assert entry.inputs_from is not None
+    assert entry.inputs_from.startswith("p--inputs-")
     assert entry.namespace == "p--"
     assert entry.uses_name == {
         "name": "inner",

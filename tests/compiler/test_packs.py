@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from agentctl.engine.compiler import PackFile, compile_pack
 from agentctl.effects.sources import SourceFiles
+from agentctl.engine.compiler import PackFile, compile_pack
 from tests.compiler.compiling import EXAMPLES, TextFiles, compile_text, problems
 
 if TYPE_CHECKING:

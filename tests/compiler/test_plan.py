@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from agentctl.engine.compiler import KnownAction
-from agentctl.engine.plan import Plan
 from tests.compiler.compiling import compile_text, problems
 
 if TYPE_CHECKING:
+    from agentctl.engine.plan import Plan
     from agentctl.jsonvalue import JsonObject
 
 HEAD = """\

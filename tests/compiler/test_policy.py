@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from agentctl.engine.kinds import KINDS, PROVIDERS, TOOLS, kind_of
-from agentctl.engine.policy import ApprovalMode, Policy, program_allowed
-from agentctl.engine.records import EffectClass, Risk
+from agentctl.engine.policy import Policy, program_allowed
+
+if TYPE_CHECKING:
+    from agentctl.engine.policy import ApprovalMode
+    from agentctl.engine.records import EffectClass, Risk
 
 
 def test_a_denied_capability_or_name_is_refused_with_the_reason() -> None:

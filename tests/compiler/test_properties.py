@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agentctl.diagnostics import has_errors
+from agentctl.engine.compiler import PackFile, compile_pack
 from agentctl.engine.document.reader import read_data
 from agentctl.engine.plan import plan_from_json
 from agentctl.jsonvalue import canonical
@@ -48,10 +50,11 @@ VALUES: st.SearchStrategy[JsonValue] = st.recursive(
     ),
     max_leaves=6,
 )
-DOCUMENTS: list[JsonObject] = [
-    cast("JsonObject", read_data(path.read_bytes(), path.name))
-    for path in sorted(EXAMPLES.rglob("*.yaml"))
+EVERYTHING: list[JsonObject] = [
+    read_data(path.read_bytes(), path.name) for path in sorted(EXAMPLES.rglob("*.yaml"))
 ]
+MANIFESTS = [one for one in EVERYTHING if "agentctl" in one]
+DOCUMENTS = [one for one in EVERYTHING if "agentctl" not in one]
 
 
 def places(value: JsonValue) -> list[tuple[JsonObject | list[JsonValue], str | int]]:
@@ -71,7 +74,7 @@ def places(value: JsonValue) -> list[tuple[JsonObject | list[JsonValue], str | i
 
 def put(container: JsonObject | list[JsonValue], key: str | int, value: JsonValue) -> None:
     """Replace one value."""
-    container[key] = value  # type: ignore[index, call-overload]
+    container[key] = value  # type: ignore[index]
 
 
 def text_of(document: JsonObject) -> bytes:
@@ -82,7 +85,25 @@ def text_of(document: JsonObject) -> bytes:
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_mutated_example_gives_diagnostics_or_a_plan(data: st.DataObject) -> None:
-    document = deepcopy(data.draw(st.sampled_from(DOCUMENTS)))
+    document = mutated(data, DOCUMENTS)
+    result = compile_bytes(text_of(document), TextFiles({}))
+    assert (result.plan is None) == bool(problems(result))
+    if result.plan is not None:
+        assert plan_from_json(result.plan.to_json()) == result.plan
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_a_mutated_manifest_gives_diagnostics_or_a_summary(data: st.DataObject) -> None:
+    files = TextFiles({"dependency.pack": (EXAMPLES / "v1/dependency.pack").read_text("utf-8")})
+    raw = text_of(mutated(data, MANIFESTS))
+    result = compile_pack(PackFile(raw=raw, file="pack.yaml", reader=files))
+    assert (result.plan is None) == has_errors([*result.diagnostics])
+
+
+def mutated(data: st.DataObject, documents: list[JsonObject]) -> JsonObject:
+    """Return one of the documents with a few values replaced or gone."""
+    document = deepcopy(data.draw(st.sampled_from(documents)))
     for _ in range(data.draw(st.integers(1, 4))):
         container, key = data.draw(st.sampled_from(places(document)))
         if isinstance(container, dict) and data.draw(st.booleans()):
@@ -90,11 +111,8 @@ def test_a_mutated_example_gives_diagnostics_or_a_plan(data: st.DataObject) -> N
         else:
             put(container, key, data.draw(VALUES))
         if not document:
-            return
-    result = compile_bytes(text_of(document), TextFiles({}))
-    assert (result.plan is None) == bool(problems(result))
-    if result.plan is not None:
-        assert plan_from_json(result.plan.to_json()) == result.plan
+            break
+    return document
 
 
 GRAPHS = st.integers(1, 10).flatmap(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agentctl.engine.compiler.report import Report
     from agentctl.engine.compiler.source import CompileSource, KnownAction
     from agentctl.engine.compiler.sources import Captured
-    from agentctl.engine.document.model import Action, Subworkflow
+    from agentctl.engine.document.model import Action, Spec, Subworkflow
     from agentctl.engine.packs import ResolvedPack
 
 
@@ -46,8 +46,13 @@ def build_library(source: CompileSource, captured: Captured, report: Report) -> 
         agents={name: name for name in spec.agents},
         owns_spec=True,
     )
+    _clashes(spec, direct, source.file, report)
     library.units[""] = _root(source, scope)
     for name, workflow in spec.subworkflows.items():
+        if not name:
+            message = "a sub-workflow needs a name"
+            report.add("schema_violation", message, file=source.file, path="spec.subworkflows")
+            continue
         place = f"spec.subworkflows.{name}"
         library.units[name] = _unit(name, workflow, source.file, "", place, scope, report)
     for pack in packs.values():
@@ -138,6 +143,20 @@ def _exports(packs: Iterable[ResolvedPack], section: str) -> dict[str, str]:
         things = manifest.actions if section == "actions" else manifest.workflows
         names.update({(full := f"{manifest.name}.{name}"): full for name in things})
     return names
+
+
+def _clashes(spec: Spec, packs: Iterable[ResolvedPack], file: str, report: Report) -> None:
+    """Refuse names of the document that a pack has, too."""
+    exported = _exports(packs, "actions"), _exports(packs, "workflows")
+    for section, names, taken in (
+        ("actions", spec.actions, exported[0]),
+        ("subworkflows", spec.subworkflows, exported[1]),
+    ):
+        for name in names:
+            if name in taken:
+                message = f"{name!r} is also the name of something in a pack"
+                path = f"spec.{section}.{name}"
+                report.add("pack_error", message, file=file, path=path, help="rename it")
 
 
 def _function_entry(known: KnownAction, file: str) -> ActionEntry:

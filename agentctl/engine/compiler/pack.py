@@ -6,6 +6,7 @@ of the workflow that will use the pack is judged there.
 
 from __future__ import annotations
 
+from posixpath import dirname
 from typing import TYPE_CHECKING
 
 from attr import field, frozen
@@ -57,7 +58,7 @@ class PackFile:
 def compile_pack(pack: PackFile) -> PackResult:
     """Check a manifest, its dependencies and everything inside."""
     report = Report()
-    captured = Captured(pack.reader, pack.folder)
+    captured = Captured(pack.reader, pack.folder, dirname(pack.file))
     resolver = PackResolver(files=captured, report=report, trust=TrustAll(), version=pack.version)
     main = resolver.resolve_own(pack.raw, pack.file)
     if main is None:

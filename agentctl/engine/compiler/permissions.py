@@ -15,6 +15,7 @@ from attr import frozen
 from agentctl.engine.kinds import KINDS, PROCESS_KINDS
 from agentctl.engine.policy import Policy, program_allowed, program_name
 from agentctl.engine.template import is_template
+from agentctl.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,6 +43,7 @@ class PermissionStage:
             self._secret(secret, self.file, place)
         for action in self.library.actions.values():
             self._action(action)
+        self._remotes()
         self._warn(policy)
 
     def _secrets(self) -> Iterator[tuple[Secret, str]]:
@@ -123,6 +125,31 @@ class PermissionStage:
         if isinstance(process, dict):
             command = cast("str", process.get("command") or "")
             self._secret_program(command, action.file, f"{place}.process.command")
+
+    def _remotes(self) -> None:
+        """Check the servers and peers that tasks name in plain text."""
+        known = {
+            "mcp.call": ("server", "MCP server", self.spec.mcp_servers),
+            "a2a.delegate": ("peer", "A2A peer", self.spec.a2a_peers),
+        }
+        for unit in self.library.units.values():
+            for position, task in enumerate(unit.tasks):
+                uses = unit.uses.get(task.id)
+                if uses is None or uses.form != "action":
+                    continue
+                action = self.library.actions[uses.name]
+                if action.kind not in known:
+                    continue
+                key, what, declared = known[action.kind]
+                name = {**action.defaults, **task.with_}.get(key)
+                if isinstance(name, str) and not is_template(name) and name not in declared:
+                    self._problem(
+                        "missing_reference",
+                        f"no {what} is named {name!r}",
+                        unit.file,
+                        unit.at(position, f"with.{key}"),
+                        did_you_mean(name, declared) or "declare it in the workflow's spec",
+                    )
 
     def _warn(self, policy: Policy) -> None:
         """Warn of tasks that the tool lists will stop when they run."""

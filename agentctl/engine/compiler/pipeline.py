@@ -8,6 +8,7 @@ Source: specification, section 3.
 
 from __future__ import annotations
 
+from posixpath import dirname
 from typing import TYPE_CHECKING, Final
 
 from agentctl.engine.compiler.agents import AgentStage
@@ -49,7 +50,7 @@ _WORST_LAST: Final[Sequence[Predictability]] = (
 def compile_workflow(source: CompileSource) -> CompileResult:
     """Compile a document; the plan is there when no diagnostic is an error."""
     report = Report(places={source.file: source.places})
-    captured = Captured(source.reader, source.folder)
+    captured = Captured(source.reader, source.folder, dirname(source.file))
     library = build_library(source, captured, report)
     variables = SourceStage(captured, report)
     variables.run(source, library)

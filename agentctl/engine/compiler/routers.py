@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentctl.engine.template import TemplateError, parse, same_json
+from agentctl.engine.template import TemplateError, parse
 from agentctl.jsonvalue import canonical
 from agentctl.suggest import did_you_mean
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agentctl.engine.compiler.library import Unit
     from agentctl.engine.compiler.report import Report
     from agentctl.engine.document.model import Route, Task
+    from agentctl.jsonvalue import JsonValue
 
 
 def check_routers(unit: Unit, report: Report) -> None:
@@ -71,11 +72,23 @@ def _select(unit: Unit, position: int, route: Route, report: Report) -> None:
 
 
 def _cases(unit: Unit, position: int, route: Route, report: Report) -> None:
+    seen: set[str] = set()
     for number, case in enumerate(route.cases):
-        if any(same_json(case.equals, earlier.equals) for earlier in route.cases[:number]):
+        key = canonical(_comparable(case.equals))
+        if key in seen:
             message = f"another case equals {canonical(case.equals)[:60]} already"
             path = f"route.cases[{number}].equals"
             _problem(unit, position, report, path, message, "merge the two cases")
+        seen.add(key)
+
+
+def _comparable(value: JsonValue) -> JsonValue:
+    """Return a value in which equal numbers look alike, as a router compares them."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _comparable(one) for key, one in value.items()}
+    return [_comparable(one) for one in value] if isinstance(value, list) else value
 
 
 def _destination(

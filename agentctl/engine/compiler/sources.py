@@ -36,11 +36,13 @@ class Captured:
     """A SourceReader that reads every file once and keeps its digest.
 
     `folder` is what relative paths of the document start from; the digests are kept under the
-    paths relative to it, so that they are the same on every machine.
+    paths relative to it, so that they are the same on every machine. `beside` is that folder as
+    people write it.
     """
 
     reader: SourceReader
     folder: str
+    beside: str = ""
     digests: dict[str, str] = field(factory=dict)
     _contents: dict[str, bytes] = field(factory=dict)
 
@@ -53,6 +55,10 @@ class Captured:
             self._contents[name] = found
             self.digests[name] = sha256(found).hexdigest()
         return found
+
+    def name_of(self, path: str, base: str) -> str:
+        """Return what people call a file."""
+        return normpath(join(self.beside, base, path))
 
     def peek(self, path: str, base: str) -> bytes:
         """Return a file's bytes, which do not belong to the workflow. Raises SourceError."""
@@ -128,7 +134,7 @@ class SourceStage:
                 continue
             values, problems = read_variables(
                 raw[one.place],
-                name=normpath(join(base, one.path)),
+                name=self.captured.name_of(one.path, base),
                 place=one.place,
                 read_data=read_data,
                 file=where,

@@ -215,7 +215,7 @@ class _TaskCheck(_Check):
             root = self.view.library.root
             self.value(entry.instructions, root.file, f"{entry.place}.{inside}")
         if task.compensate is not None:
-            evolve(self, itself=True)._inverse()
+            evolve(self, itself=True).inverse()
 
     def task_path(self, name: str, path: Path, file: str, place: str) -> None:
         """Check that a task exists and is over before this one starts."""
@@ -231,7 +231,8 @@ class _TaskCheck(_Check):
             help = f"add {name} to the needs of {self.task.id}"
             self._problem("invalid_template", message, file, place, help)
 
-    def _inverse(self) -> None:
+    def inverse(self) -> None:
+        """Check what undoes the task, which may read the task's own output."""
         inverse = self.task.compensate
         assert inverse is not None
         unit = self.view.unit

@@ -15,7 +15,7 @@ from attr import frozen
 from agentctl.engine.ports import EffectRequest
 from agentctl.engine.programs.base import Steps, TaskContext, TaskError, TaskResult
 from agentctl.engine.schema_check import validate
-from agentctl.engine.template import compile_value
+from agentctl.engine.template import render
 from agentctl.jsonvalue import canonical, parse_json
 from agentctl.suggest import did_you_mean
 
@@ -100,7 +100,7 @@ def _model_request(
     context: TaskContext, agent: AgentPlan, messages: list[JsonValue]
 ) -> EffectRequest:
     definition = agent.definition
-    instructions = compile_value(definition["instructions"]).render(context.scope)
+    instructions = render(definition["instructions"], context.scope)
     if not isinstance(instructions, str):
         raise TaskError(f"instructions of agent {agent.name} must be text", code="invalid_input")
     body: JsonObject = {

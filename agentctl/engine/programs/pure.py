@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from agentctl.engine.decide import GUARD_FALSE, LOOP_ENDED, guard_holds
 from agentctl.engine.programs.base import TaskContext, TaskError, TaskResult, record
 from agentctl.engine.scope import namespace_scope, task_scope
-from agentctl.engine.template import Scope, compile_value, same_json
+from agentctl.engine.template import Scope, render, same_json
 from agentctl.machines.names import TaskStates
 from agentctl.machines.sets import ITERATION_COMPLETE
 from agentctl.suggest import did_you_mean
@@ -79,7 +79,7 @@ def memory_write(context: TaskContext) -> TaskResult:
 def route(context: TaskContext) -> TaskResult:
     """Compare the selected value with the typed cases, and name the destinations."""
     plan = cast("JsonObject", context.task.uses_name)
-    selected = compile_value(plan["select"]).render(context.scope)
+    selected = render(plan["select"], context.scope)
     for case in cast("list[JsonObject]", plan["cases"]):
         if same_json(case["equals"], selected):
             return _routed(selected, matched=True, destinations=case["tasks"])
@@ -149,7 +149,7 @@ def subworkflow_aggregate(context: TaskContext) -> TaskResult:
     )
     namespace = cast("str", plan["namespace"])
     scope = namespace_scope(context.state, namespace, inputs_from)
-    outputs = compile_value(plan["outputs"]).render(scope)
+    outputs = render(plan["outputs"], scope)
     _validate(outputs, plan["outputSchema"], f"outputs of workflow {plan['name']}")
     return TaskResult(output=outputs)
 
