@@ -122,7 +122,7 @@ class Engine:
         def register(call: F) -> F:
             from inspect import iscoroutinefunction
 
-            from agentctl.effects.signatures import input_schema, wants_key
+            from agentctl.effects.signatures import checker, input_schema, wants_key
 
             if name in self._functions:
                 raise UsageError(f"the action {name!r} is registered already")
@@ -131,6 +131,7 @@ class Engine:
                 call=call,
                 idempotency=idempotency,
                 input_schema=input_schema(call),
+                check=checker(call),
                 is_async=iscoroutinefunction(call),
                 in_thread=thread,
                 wants_key=wants_key(call),
@@ -196,10 +197,14 @@ class Engine:
         waits for reconciliation, and RunHeld while another process owns the run.
         """
         from agentctl.engine.operations.resume import resume
-        from agentctl.engine.plan import plan_from_json
 
-        plan = plan_from_json(self.store.load_run(run_id).plan)
-        runner = resume(run_id, self.store, self._ports(plan), timeout_seconds=timeout_seconds)
+        runner = resume(
+            run_id,
+            self.store,
+            self._clock.now(),
+            self._ports,
+            timeout_seconds=timeout_seconds,
+        )
         return await self._run(runner)
 
     async def replay(self, run_id: str) -> RunOutcome:

@@ -63,13 +63,15 @@ class Loaded:
 
     def used_inputs(self) -> frozenset[str]:
         """Return the names of inputs that templates use; they need no default."""
-        from agentctl.engine.template import references
+        from agentctl.engine.template import placed_references
 
         top = [task for task in self.plan.tasks.values() if task.inputs_from is None]
         texts: list[JsonValue] = [self.plan.definitions["outputs"]]
         for task in top:
             texts += [task.input, task.when, task.uses_name]
-        return frozenset(path[1] for path in references(texts) if path[0] == "inputs")
+        # A loop's condition may hold `loop.output`, which is no reference anywhere else.
+        used, _ = placed_references(texts)
+        return frozenset(one.path[1] for one in used if one.path[0] == "inputs")
 
 
 def load(

@@ -98,22 +98,22 @@ async def run(folder: Path, document: dict[str, object]) -> dict[str, float]:
 
 
 async def sequential_pure(folder: Path, count: int) -> dict[str, float]:
-    """A chain of pure tasks."""
+    """Run a chain of pure tasks."""
     return await run(folder, workflow(count, "assign", chain=True))
 
 
 async def sequential_effect(folder: Path, count: int) -> dict[str, float]:
-    """A chain of tasks with one external effect each."""
+    """Run a chain of tasks with one external effect each."""
     return await run(folder, workflow(count, "work", chain=True))
 
 
 async def fan_pure(folder: Path, count: int) -> dict[str, float]:
-    """Independent pure tasks."""
+    """Run independent pure tasks."""
     return await run(folder, workflow(count, "assign", chain=False, concurrency=64))
 
 
 async def fan_effect(folder: Path, count: int) -> dict[str, float]:
-    """Independent tasks with one external effect each."""
+    """Run independent tasks with one external effect each."""
     return await run(folder, workflow(count, "work", chain=False, concurrency=64))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from typer.exceptions import Abort, TyperException
@@ -65,6 +66,11 @@ def run(argv: list[str]) -> int:
 def _invoke(argv: list[str], console: Console) -> int:
     from agentctl.cli.app import build
 
+    if "_AGENTCTL_COMPLETE" in os.environ:
+        # A shell asks for completions; Typer knows the shells only after this.
+        from typer._completion_classes import completion_init
+
+        completion_init()
     command = build()
     code = command.main(argv, prog_name="agentctl", standalone_mode=False, obj=console)
     return code if isinstance(code, int) else 0
@@ -72,7 +78,7 @@ def _invoke(argv: list[str], console: Console) -> int:
 
 def _take_asked(console: Console, argv: Sequence[str]) -> None:
     """Set the output mode and colour that the arguments ask for, even when they do not parse."""
-    for word, following in zip(argv, [*argv[1:], ""], strict=True):
+    for word, following in pairwise([*argv, ""]):
         name, equals, value = word.partition("=")
         asked = value if equals else following
         if name == "--output" and asked in ("json", "jsonl"):

@@ -217,9 +217,9 @@ def _explained(path: str) -> Iterator[None]:
     except TooLarge as problem:
         raise EffectError(f"{path} {problem.reason}", code="file_too_large") from None
     except Missing as problem:
-        raise EffectError(
-            f"{path} {problem.reason}", code="file_missing", retryable=True
-        ) from None
+        near = f"; {problem.help}" if problem.help else ""
+        message = f"{path} {problem.reason}{near}"
+        raise EffectError(message, code="file_missing", retryable=True) from None
     except PathProblem as problem:
         raise EffectError(f"{path!r} {problem.reason}", code="path_refused") from None
     except OSError as error:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from attr import frozen
 
 from agentctl.errors import EffectError
+from agentctl.jsonvalue import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -32,6 +33,7 @@ class FunctionAction:
     call: Callable[..., object]
     idempotency: Idempotency
     input_schema: JsonObject
+    check: Callable[[JsonObject], list[str]]
     is_async: bool
     in_thread: bool = True
     wants_key: bool = False
@@ -50,9 +52,24 @@ class FunctionExecutor:
         if action is None:
             raise EffectError(f"no function is registered for {name}", code="missing_function")
         arguments = dict(cast("JsonObject", effect.input))
+        problems = action.check(arguments)
+        if problems:
+            raise EffectError(f"input of {name}: {'; '.join(problems)}", code="invalid_input")
         if action.wants_key:
             arguments["idempotency_key"] = effect.idempotency_key
-        return cast("JsonValue", await _call(action, arguments))
+        return _json(name, await _call(action, arguments))
+
+
+def _json(name: str, result: object) -> JsonValue:
+    """Return the result as it is if JSON can hold it."""
+    value = cast("JsonValue", result)
+    try:
+        canonical(value)
+    except (TypeError, ValueError) as error:
+        raise EffectError(
+            f"{name} returned what JSON cannot hold: {error}", code="not_json"
+        ) from None
+    return value
 
 
 async def _call(action: FunctionAction, arguments: JsonObject) -> object:

@@ -70,10 +70,11 @@ def task_vars(state: RunState, task: PlanTask) -> JsonObject:
 
 def namespace_scope(state: RunState, namespace: str, inputs_from: str | None) -> Scope:
     """Return the scope in which a workflow's or sub-workflow's outputs are rendered."""
+    declared = cast("JsonObject", state.plan.definitions.get("vars") or {})
     inputs = state.outputs[inputs_from]["output"] if inputs_from else state.run.inputs
     return Scope(
         inputs=cast("JsonObject", inputs),
-        vars=state.run.vars,
+        vars={**declared, **state.run.vars},
         memory=Prefixed(state.memory, namespace) if namespace else state.memory,
         tasks=Prefixed(state.outputs, namespace) if namespace else state.outputs,
     )

@@ -22,12 +22,9 @@ _PROBLEMS_MAX = 100
 
 def info(store: SqliteStore) -> JsonObject:
     """Return where a database is, how large, and how it is set up; `runs` counts by state."""
-    runs: dict[str, JsonValue] = {}
     with store.database.reading() as connection:
-        for state, count in connection.execute(
-            "SELECT state, count(*) FROM run GROUP BY state ORDER BY state"
-        ):
-            runs[state] = count
+        counted = connection.execute("SELECT state, count(*) FROM run GROUP BY state")
+        runs: dict[str, JsonValue] = dict(sorted(map(tuple, counted)))
         schema = schema_version(connection)
         mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
         level = connection.execute("PRAGMA synchronous").fetchone()[0]

@@ -165,9 +165,9 @@ def test_a22_a_sigterm_gives_a_durable_cancelled_run(desk: Desk) -> None:
     args = ("run", str(file), "--workspace", str(desk.folder), "--db", str(desk.db))
     started = start_cli(*args, "--output", "jsonl")
     assert started.stdout is not None
-    head = [started.stdout.readline()]
-    while '"effect.start"' not in head[-1]:
-        head.append(started.stdout.readline())
+    for line in started.stdout:
+        if '"effect.start"' in line:
+            break
     started.send_signal(signal.SIGTERM)
     ended = finish(started, *args).expect(130)
     last = ended.lines[-1]

@@ -42,6 +42,7 @@ TOOL = """\
       retrySafe: true
       timeoutSeconds: 5
 """
+RUN = "  tasks:\n    - {id: a, uses: action:run}\n"
 HERE = "  tasks:\n    - {id: a, uses: action:assign}\n"
 
 CASES = {
@@ -272,9 +273,22 @@ CASES = {
     ),
     "a program that is not listed": (
         "policy_denied",
-        "  actions:\n    run: {kind: builtin.shell.exec, command: «/bin/rm}\n"
-        "  tasks:\n    - {id: a, uses: action:run}\n",
+        "  actions: {run: {kind: builtin.shell.exec, command: «/bin/rm}}\n" + RUN,
         "add rm to policy.processAllowlist",
+    ),
+    "an unknown server": (
+        "missing_reference",
+        "  mcpServers: {local: {url: 'http://127.0.0.1:1/mcp'}}\n"
+        "  actions: {run: {kind: mcp.call, with: {tool: t}}}\n"
+        + RUN.replace("action:run", "action:run, with: {server: «locl}"),
+        "did you mean 'local'?",
+    ),
+    "a variable that the policy does not list": (
+        "policy_denied",
+        "  policy: {processAllowlist: [ls]}\n"
+        "  actions:\n    run: {kind: builtin.shell.exec, command: ls,"
+        " env: {«TOKEN: {env: TOKEN}}}\n" + RUN,
+        "add TOKEN to policy.environmentAllowlist",
     ),
     "a provider that is not listed": (
         "policy_denied",

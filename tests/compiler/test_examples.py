@@ -118,3 +118,16 @@ def test_the_digests_are_the_same_on_every_hash_seed() -> None:
             ).stdout
         )
     assert len(outputs) == 1
+
+
+def test_a_document_without_schemas_imports_no_schema_library() -> None:
+    script = (
+        "import sys\n"
+        "from tests.compiler.compiling import EXAMPLES, compile_file\n"
+        "assert compile_file(EXAMPLES / 'v1/hello.yaml').plan is not None\n"
+        "print(sorted({'jsonschema', 'httpx', 'cryptography', 'statemachine'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.stdout == "[]\n"

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentctl.engine.compiler.order import is_behind, topological, written
+from agentctl.engine.compiler.order import Closure, topological, written
 
 
 def test_declaration_order_decides_among_the_ready() -> None:
@@ -32,10 +32,11 @@ def test_cycles_without_a_common_task_are_all_named() -> None:
 
 
 def test_a_need_of_a_need_is_behind() -> None:
-    needs = {"a": [], "b": ["a"], "c": ["b"], "d": []}
-    assert is_behind("c", "a", needs)
-    assert not is_behind("a", "c", needs)
-    assert not is_behind("c", "d", needs)
+    closure = Closure({"a": [], "b": ["a"], "c": ["b"], "d": []})
+    assert closure.is_behind("c", "a")
+    assert not closure.is_behind("a", "c")
+    assert not closure.is_behind("c", "d")
+    assert not closure.is_behind("c", "unknown")
 
 
 GRAPHS = st.integers(1, 12).flatmap(
@@ -43,6 +44,28 @@ GRAPHS = st.integers(1, 12).flatmap(
         st.lists(st.integers(0, count - 1), max_size=4), min_size=count, max_size=count
     )
 )
+
+
+@given(GRAPHS)
+def test_the_closure_is_what_following_the_needs_reaches(graph: list[list[int]]) -> None:
+    needs = {
+        f"t{place}": [f"t{one}" for one in found if one < place]
+        for place, found in enumerate(graph)
+    }
+    reached: dict[str, set[str]] = {}
+    for name, found in needs.items():
+        reached[name] = set(found).union(*(reached[one] for one in found))
+    closure = Closure(needs)
+    for name, behind in reached.items():
+        assert {one for one in needs if closure.is_behind(name, one)} == behind
+
+
+@given(GRAPHS)
+def test_cycles_do_not_hang_the_closure(graph: list[list[int]]) -> None:
+    needs = {f"t{place}": [f"t{one}" for one in found] for place, found in enumerate(graph)}
+    closure = Closure(needs)
+    for name in needs:
+        closure.is_behind(name, "t0")
 
 
 @given(GRAPHS)

@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 from agentctl import Engine
 from agentctl.testing import CrashPoint
@@ -49,7 +50,7 @@ class Outside:
             kill()
 
 
-def document() -> dict[str, object]:
+def document() -> dict[str, Any]:
     """Return twelve tasks: a start, parallel work, a loop, a router and an end."""
 
     def task(task_id: str, uses: str, *needs: str, **more: object) -> dict[str, object]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from agentctl.engine.compiler.order import is_behind
+from agentctl.engine.compiler.order import Closure
 from agentctl.engine.kinds import MEMORY_WRITERS
 from agentctl.engine.template import is_template
 from agentctl.suggest import did_you_mean
@@ -86,11 +86,11 @@ def find_conflicts(
     for task in tasks:
         for key in task.memory_writes:
             writers.setdefault(key, []).append(task)
-    needs = {task.id: task.needs for task in tasks}
+    closure = Closure({task.id: task.needs for task in tasks})
     for key, found in writers.items():
         # If every neighbouring pair is ordered, all of them are.
         for earlier, later in pairwise(found):
-            if not is_behind(later.id, earlier.id, needs):
+            if not closure.is_behind(later.id, earlier.id):
                 _conflict(key, earlier, later, origins, report)
 
 

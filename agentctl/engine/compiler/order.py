@@ -40,21 +40,43 @@ def topological(needs: Mapping[str, Sequence[str]]) -> tuple[list[str], list[lis
     return order, _cycles(names, places, needs, set(order)) if len(order) < len(names) else []
 
 
-def is_behind(name: str, earlier: str, needs: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether `earlier` is among the direct and indirect needs of `name`."""
-    direct = needs.get(name, ())
-    if earlier in direct:
-        return True
-    seen: set[str] = set()
-    waiting = list(direct)
-    while waiting:
-        one = waiting.pop()
-        if one == earlier:
+class Closure:
+    """Answers which names stand behind others, directly or indirectly.
+
+    What is behind a name is kept as a bit set, made when it is first asked for.
+    """
+
+    def __init__(self, needs: Mapping[str, Sequence[str]]) -> None:
+        self._needs = needs
+        self._places = {name: place for place, name in enumerate(needs)}
+        self._behind: dict[str, int] = {}
+
+    def is_behind(self, name: str, earlier: str) -> bool:
+        """Return whether `earlier` is among the direct and indirect needs of `name`."""
+        if earlier in self._needs.get(name, ()):
             return True
-        if one not in seen:
-            seen.add(one)
-            waiting.extend(needs.get(one, ()))
-    return False
+        place = self._places.get(earlier)
+        return place is not None and bool(self._behind_of(name) >> place & 1)
+
+    def _behind_of(self, name: str) -> int:
+        opened: set[str] = set()
+        waiting = [name]
+        while waiting:
+            one = waiting[-1]
+            if one in self._behind:
+                waiting.pop()
+                continue
+            known = [need for need in self._needs.get(one, ()) if need in self._places]
+            if one not in opened:
+                opened.add(one)
+                # What is open already is in a cycle, which is reported elsewhere.
+                waiting += [need for need in known if need not in opened]
+                continue
+            found = 0
+            for need in known:
+                found |= self._behind.get(need, 0) | 1 << self._places[need]
+            self._behind[one] = found
+        return self._behind[name]
 
 
 def written(cycle: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from agentctl.engine.template import is_template
 from agentctl.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agentctl.diagnostics import DiagnosticCode
     from agentctl.engine.compiler.library import ActionEntry, Library
@@ -128,7 +128,7 @@ class PermissionStage:
 
     def _remotes(self) -> None:
         """Check the servers and peers that tasks name in plain text."""
-        known = {
+        known: dict[str, tuple[str, str, Mapping[str, object]]] = {
             "mcp.call": ("server", "MCP server", self.spec.mcp_servers),
             "a2a.delegate": ("peer", "A2A peer", self.spec.a2a_peers),
         }

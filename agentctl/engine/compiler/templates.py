@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from attr import evolve, frozen
 
-from agentctl.engine.compiler.order import is_behind
+from agentctl.engine.compiler.order import Closure
 from agentctl.engine.template import (
     TemplateError,
     dotted,
@@ -40,6 +40,7 @@ class UnitView:
 
     library: Library
     unit: Unit
+    closure: Closure
     report: Report
     inputs: frozenset[str] | None
     memory: Collection[str]
@@ -59,6 +60,7 @@ def unit_view(
     return UnitView(
         library=library,
         unit=unit,
+        closure=Closure(unit.needs),
         report=report,
         inputs=inputs,
         memory=memory,
@@ -226,7 +228,7 @@ class _TaskCheck(_Check):
             if not self.itself:
                 message = f"task {name!r} cannot read its own output"
                 self._problem("invalid_template", message, file, place, None)
-        elif not is_behind(self.task.id, name, unit.needs):
+        elif not self.view.closure.is_behind(self.task.id, name):
             message = f"task {self.task.id!r} reads the output of {name!r} but does not need it"
             help = f"add {name} to the needs of {self.task.id}"
             self._problem("invalid_template", message, file, place, help)

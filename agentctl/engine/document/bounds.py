@@ -6,15 +6,24 @@ Above: reading and the JSON Schema. The names are JSON Schema's own.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from agentctl.engine.document.nodes import Sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentctl.engine.document.nodes import Node
 
 
-def broken_bound(value: object, bounds: dict[str, Any]) -> str | None:
-    """Return what is wrong with a value, or None."""
-    if value is None:
-        return None
+def broken_bound(value: object, node: Node, bounds: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a value, or None.
+
+    A list is measured as it is written: entries that could not be read still count.
+    """
+    measured = node.items if isinstance(node, Sequence) else value
     for name, bound in bounds.items():
-        message = _CHECKS[name](value, bound)
+        message = _CHECKS[name](measured, bound)
         if message is not None:
             return message
     return None
@@ -33,11 +42,13 @@ def _exclusive_minimum(value: Any, bound: Any) -> str | None:
 
 
 def _pattern(value: Any, bound: Any) -> str | None:
-    return None if re.search(bound, value) else f"{value!r} does not match {bound}"
+    # In a JSON Schema `$` is the end; in Python it also stands before a last line break.
+    return None if re.fullmatch(bound, value) else f"{value!r} does not match {bound}"
 
 
 def _min_items(value: Any, bound: Any) -> str | None:
-    return None if len(value) >= bound else f"at least {bound} entry is needed"
+    entries = "entry is" if bound == 1 else "entries are"
+    return None if len(value) >= bound else f"at least {bound} {entries} needed"
 
 
 def _max_items(value: Any, bound: Any) -> str | None:

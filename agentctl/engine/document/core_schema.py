@@ -18,7 +18,7 @@ _OCTAL = re.compile(r"0o[0-7]+")
 _HEX = re.compile(r"0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS = {
     "true": True,
     "True": True,
@@ -31,6 +31,7 @@ _BOOLEANS = {
 YAML_1_1_BOOLEANS = frozenset({"yes", "no", "on", "off", "y", "n"})
 # Integers up to here are exact in every JSON reader (RFC 8259, section 6).
 EXACT_INTEGER_MAX = 2**53
+# Longer ones are no measure of anything, and reading digits takes quadratic time.
 DIGITS_MAX = 400
 
 
@@ -39,26 +40,30 @@ class NotJson(ValueError):
 
 
 def core_value(text: str) -> JsonScalar:
-    """Return the value of a plain scalar. Raises NotJson for infinities and NaN."""
-    if text in _NULLS:
+    """Return the value of a plain scalar. Raises NotJson for infinities, NaN and huge numbers."""
+    if text in NULLS:
         return None
     if text in _BOOLEANS:
         return _BOOLEANS[text]
     first = text[0]
     if first not in "+-.0123456789":
         return text
-    if len(text) > DIGITS_MAX:
-        return text
     if _INTEGER.fullmatch(text):
-        return int(text)
+        return int(_bounded(text))
     if _OCTAL.fullmatch(text):
-        return int(text[2:], 8)
+        return int(_bounded(text)[2:], 8)
     if _HEX.fullmatch(text):
-        return int(text[2:], 16)
+        return int(_bounded(text)[2:], 16)
     if _FLOAT.fullmatch(text):
-        return _number(text)
+        return _number(_bounded(text))
     if _NOT_FINITE.fullmatch(text):
         raise NotJson(f"{text} is not a JSON number")
+    return text
+
+
+def _bounded(text: str) -> str:
+    if len(text) > DIGITS_MAX:
+        raise NotJson(f"a number of {len(text)} characters is too long; at most {DIGITS_MAX}")
     return text
 
 

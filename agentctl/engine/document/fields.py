@@ -5,13 +5,17 @@ Above: the model. The same metadata drives reading, the JSON Schema and the norm
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attr import NOTHING, Attribute, Factory, field
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MEANING = "meaning"
 NAME = "name"
 BOUNDS = "bounds"
+FACTORY = "factory"
 
 
 def item(
@@ -28,7 +32,7 @@ def item(
     maxItems, minLength.
     """
     given = Factory(factory) if factory is not None else default
-    metadata: dict[str, object] = {MEANING: meaning, BOUNDS: bounds}
+    metadata: dict[str, object] = {MEANING: meaning, BOUNDS: bounds, FACTORY: factory}
     if name is not None:
         metadata[NAME] = name
     return field(default=given, metadata=metadata)
@@ -38,6 +42,12 @@ def document_name(attribute: Attribute[Any]) -> str:
     """Return a field's name in documents: camelCase of its own unless it says otherwise."""
     said: str | None = attribute.metadata.get(NAME)
     return said or camel(attribute.name)
+
+
+def default_of(attribute: Attribute[Any]) -> object:
+    """Return a fresh default of a field, NOTHING where it has none."""
+    factory: Callable[[], object] | None = attribute.metadata[FACTORY]
+    return attribute.default if factory is None else factory()
 
 
 def camel(name: str) -> str:

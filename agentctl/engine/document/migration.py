@@ -7,34 +7,19 @@ Source: specification, section 1 (legacy documents).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from agentctl.diagnostics import Diagnostic
-from agentctl.engine.document.tree import Mapping, Scalar, Sequence, parse_tree
+from agentctl.engine.document.core_schema import NULLS
+from agentctl.engine.document.model import Workflow
+from agentctl.engine.document.nodes import Mapping, Scalar, Sequence
+from agentctl.engine.document.structure import structure
+from agentctl.engine.document.tree import parse_tree
 
 if TYPE_CHECKING:
-    from agentctl.engine.document.tree import Node
-    from agentctl.jsonvalue import JsonObject, JsonValue
+    from agentctl.engine.document.nodes import Node
 
 _DROPPED = ("defaults", "promptCache", "mcpServers", "a2aAgents", "packs", "version")
-_KEPT = ("inputs", "outputs", "agents", "tools", "tasks", "vars", "runtime", "output")
-_KEY_ORDER = (
-    "apiVersion",
-    "kind",
-    "metadata",
-    "spec",
-    "name",
-    "description",
-    "inputs",
-    "outputs",
-    "providers",
-    "agents",
-    "tools",
-    "actions",
-    "memory",
-    "policy",
-    "tasks",
-)
 
 
 def is_legacy(root: Mapping) -> bool:
@@ -72,8 +57,11 @@ def migrated_tree(root: Mapping, file: str) -> tuple[Mapping, list[Diagnostic]]:
 
 
 def migrate_text(raw: bytes, file: str) -> tuple[str | None, list[Diagnostic]]:
-    """Return the YAML text of the v1 workflow, and what was noticed on the way."""
-    import yaml
+    """Return the YAML text of the v1 workflow, and what was noticed on the way.
+
+    There is no text where the translation is not a workflow that can be read.
+    """
+    from agentctl.engine.document.writing import yaml_text
 
     tree = parse_tree(raw, file)
     if tree.root is None or tree.problems:
@@ -85,76 +73,92 @@ def migrate_text(raw: bytes, file: str) -> tuple[str | None, list[Diagnostic]]:
         )
         return None, [problem]
     made, found = migrated_tree(tree.root, file)
-    from agentctl.engine.document.structure import Placed, json_value
-
-    value = cast("JsonObject", json_value(Placed(made, "", file, found)))
-    text: str = yaml.safe_dump(_ordered(value), sort_keys=False, allow_unicode=True, width=99)
-    return text, found
+    problems = structure(made, Workflow, file)[1]
+    if problems:
+        return None, found + problems
+    return yaml_text(made), found
 
 
 def _spec(root: Mapping) -> Mapping:
+    """Return the spec, its best-known fields first, unknown ones last for the reader to name."""
     spec = _mapping((root.line, root.column), {})
-    for key in _KEPT:
-        if key in root.entries:
-            _put(spec, key, root.entries[key], root.keys[key])
-    _actions(root, spec)
-    _policy(root, spec)
-    _memory(root, spec)
+    _move(root, spec, ("inputs", "outputs", "varsFiles", "vars"))
     _providers(root, spec)
-    _agents(spec)
-    _tasks(spec)
-    known = {*_KEPT, *_DROPPED, "playbook", "description", "modules", "actions"}
-    known |= {"policy", "memory", "providers"}
-    for key, node in root.entries.items():
-        if key not in known:
-            # Left in place, so that the reader names it as an unknown field.
-            _put(spec, key, node, root.keys[key])
+    _agents(root, spec)
+    _actions(root, spec)
+    _move(root, spec, ("tools",))
+    _memory(root, spec)
+    _policy(root, spec)
+    _move(root, spec, ("runtime", "output"))
+    _tasks(root, spec)
+    known = {*spec.entries, *_DROPPED, "playbook", "description", "modules", "providers"}
+    _move(root, spec, tuple(key for key in root.entries if key not in known))
     return spec
 
 
+def _move(root: Mapping, spec: Mapping, names: tuple[str, ...]) -> None:
+    for name in names:
+        if name in root.entries:
+            _put(spec, name, root.entries[name], root.keys[name])
+
+
 def _actions(root: Mapping, spec: Mapping) -> None:
-    for key in ("actions", "modules"):
-        if key in root.entries:
+    """Give modules and actions one name; where both declare one, the newer form holds."""
+    modules, actions = root.entries.get("modules"), root.entries.get("actions")
+    if isinstance(modules, Mapping) and isinstance(actions, Mapping):
+        both = _copy(modules)
+        for name, node in actions.entries.items():
+            _put(both, name, node, actions.keys[name])
+        _put(spec, "actions", both, root.keys["modules"])
+        return
+    for key in ("modules", "actions"):
+        if key in root.entries and not _is_blank(root.entries[key]):
             _put(spec, "actions", root.entries[key], root.keys[key])
+
+
+def _is_blank(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.plain and node.text in NULLS
 
 
 def _policy(root: Mapping, spec: Mapping) -> None:
     policy = root.entries.get("policy")
-    if not isinstance(policy, Mapping):
+    if policy is None:
         return
-    made = _copy(policy)
-    mode = made.entries.pop("approvalMode", None)
-    if isinstance(mode, Scalar):
-        approval = mode.text if mode.text in ("never", "always") else "mutations"
-        _put(made, "approval", _text(approval, (mode.line, mode.column)))
-    _put(spec, "policy", made, root.keys["policy"])
+    if isinstance(policy, Mapping):
+        policy = _copy(policy)
+        mode = policy.entries.pop("approvalMode", None)
+        if isinstance(mode, Scalar):
+            approval = mode.text if mode.text in ("never", "always") else "mutations"
+            _put(policy, "approval", _text(approval, (mode.line, mode.column)))
+    _put(spec, "policy", policy, root.keys["policy"])
 
 
 def _memory(root: Mapping, spec: Mapping) -> None:
     memory = root.entries.get("memory")
-    if not isinstance(memory, Mapping):
+    if memory is None:
         return
-    made = _copy(memory)
-    working = made.entries.get("working")
-    if isinstance(working, Mapping) and "initial" in working.entries:
-        _put(made, "working", working.entries["initial"])
-    _put(spec, "memory", made, root.keys["memory"])
+    if isinstance(memory, Mapping):
+        memory = _copy(memory)
+        working = memory.entries.get("working")
+        if isinstance(working, Mapping) and "initial" in working.entries:
+            _put(memory, "working", working.entries["initial"])
+    _put(spec, "memory", memory, root.keys["memory"])
 
 
 def _providers(root: Mapping, spec: Mapping) -> None:
     """Give a document without providers the two that it could always use."""
     at = (root.line, root.column)
     given = root.entries.get("providers")
-    if isinstance(given, Mapping):
-        made = _mapping((given.line, given.column), {})
-        for name, node in given.entries.items():
-            _put(made, name, _provider(node), given.keys[name])
-        _put(spec, "providers", made, root.keys["providers"])
+    if given is None or _is_blank(given):
+        key = _mapping(at, {"env": _text("OPENAI_API_KEY", at)})
+        openai = _mapping(at, {"kind": _text("openai", at), "credential": key})
+        fake = _mapping(at, {"kind": _text("fake", at)})
+        _put(spec, "providers", _mapping(at, {"fake": fake, "openai": openai}))
         return
-    key = _mapping(at, {"env": _text("OPENAI_API_KEY", at)})
-    openai = _mapping(at, {"kind": _text("openai", at), "credential": key})
-    fake = _mapping(at, {"kind": _text("fake", at)})
-    _put(spec, "providers", _mapping(at, {"fake": fake, "openai": openai}))
+    if isinstance(given, Mapping):
+        given = _copy(given)
+        given.entries = {name: _provider(node) for name, node in given.entries.items()}
+    _put(spec, "providers", given, root.keys["providers"])
 
 
 def _provider(node: Node) -> Node:
@@ -168,39 +172,50 @@ def _provider(node: Node) -> Node:
     return made
 
 
-def _agents(spec: Mapping) -> None:
-    agents = spec.entries.get("agents")
-    if not isinstance(agents, Mapping):
+def _agents(root: Mapping, spec: Mapping) -> None:
+    agents = root.entries.get("agents")
+    if agents is None:
         return
-    made = _copy(agents)
-    for name, node in made.entries.items():
-        if not isinstance(node, Mapping):
-            continue
-        agent = _copy(node)
-        kind = agent.entries.pop("kind", None)
-        if isinstance(kind, Scalar) and kind.text == "builtin.heuristic":
-            _put(agent, "provider", _text("fake", (kind.line, kind.column)))
-        for key in _DROPPED:
-            agent.entries.pop(key, None)
-        made.entries[name] = agent
-    spec.entries["agents"] = made
+    if isinstance(agents, Mapping):
+        agents = _copy(agents)
+        agents.entries = {name: _agent(node) for name, node in agents.entries.items()}
+    _put(spec, "agents", agents, root.keys["agents"])
 
 
-def _tasks(spec: Mapping) -> None:
-    tasks = spec.entries.get("tasks")
-    if not isinstance(tasks, Sequence):
+def _agent(node: Node) -> Node:
+    """Drop an agent's kind; the heuristic one is the fake provider's work now."""
+    if not isinstance(node, Mapping):
+        return node
+    agent = _copy(node)
+    kind = agent.entries.pop("kind", None)
+    if isinstance(kind, Scalar) and kind.text == "builtin.heuristic":
+        _put(agent, "provider", _text("fake", (kind.line, kind.column)))
+    for key in _DROPPED:
+        agent.entries.pop(key, None)
+    return agent
+
+
+def _tasks(root: Mapping, spec: Mapping) -> None:
+    tasks = root.entries.get("tasks")
+    if tasks is None:
         return
-    items = []
-    for node in tasks.items:
-        task = _copy(node) if isinstance(node, Mapping) else node
-        uses = task.entries.get("uses") if isinstance(task, Mapping) else None
-        if isinstance(task, Mapping) and isinstance(uses, Scalar):
-            text = uses.text
-            if text.startswith("module:"):
-                text = "action:" + text.removeprefix("module:")
-            task.entries["uses"] = _text(text, (uses.line, uses.column))
-        items.append(task)
-    spec.entries["tasks"] = Sequence(items, tasks.line, tasks.column)
+    if isinstance(tasks, Sequence):
+        tasks = Sequence([_task(node) for node in tasks.items], tasks.line, tasks.column)
+    _put(spec, "tasks", tasks, root.keys["tasks"])
+
+
+def _task(node: Node) -> Node:
+    """Call modules actions, also where a task is undone."""
+    if not isinstance(node, Mapping):
+        return node
+    task = _copy(node)
+    uses = task.entries.get("uses")
+    if isinstance(uses, Scalar) and uses.text.startswith("module:"):
+        text = "action:" + uses.text.removeprefix("module:")
+        task.entries["uses"] = _text(text, (uses.line, uses.column))
+    if "compensate" in task.entries:
+        task.entries["compensate"] = _task(task.entries["compensate"])
+    return task
 
 
 def _copy(node: Mapping) -> Mapping:
@@ -218,14 +233,3 @@ def _mapping(at: tuple[int, int], entries: dict[str, Node]) -> Mapping:
 
 def _text(text: str, at: tuple[int, int]) -> Scalar:
     return Scalar(text, False, *at)
-
-
-def _ordered(value: JsonValue) -> JsonValue:
-    """Return a value with the best-known keys first, as people write them."""
-    if isinstance(value, list):
-        return [_ordered(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    first = [key for key in _KEY_ORDER if key in value]
-    rest = [key for key in value if key not in first]
-    return {key: _ordered(value[key]) for key in first + rest}

@@ -1,6 +1,6 @@
 """Read workflows, pack manifests and variable files from text.
 
-Above: the door and the CLI. Below: the tree, the model, the rules. All problems of a text come
+Above: the door and the CLI. Below: the tree, the model and reading it. All problems of a text come
 back at once; nothing here raises for what a text says.
 """
 
@@ -9,25 +9,28 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
-from attr import evolve, frozen
+from attr import frozen
 
 from agentctl.diagnostics import Diagnostic, has_errors
 from agentctl.engine.document.migration import is_legacy, migrated_tree
 from agentctl.engine.document.model import PackManifest, Workflow
-from agentctl.engine.document.rules import check_rules
+from agentctl.engine.document.nodes import Mapping, Scalar, Sequence
 from agentctl.engine.document.structure import Placed, json_value, structure
-from agentctl.engine.document.tree import Mapping, Scalar, Sequence, parse_tree
+from agentctl.engine.document.tree import parse_tree
 from agentctl.errors import DocumentError
-from agentctl.suggest import did_you_mean
+from agentctl.suggest import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from agentctl.diagnostics import DiagnosticCode
-    from agentctl.engine.document.tree import Node
+    from agentctl.engine.document.nodes import Node, Place
+    from agentctl.engine.document.pack_model import PackLock
     from agentctl.jsonvalue import JsonObject
 
 WORKFLOW_VERSIONS = ("agentctl.dev/v1", "agentctl.dev/v1alpha1")
 PACK_VERSIONS = ("agentctl.dev/pack/v1", "agentctl.dev/pack/v1alpha1")
-_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+LOCK_VERSIONS = ("agentctl.dev/pack-lock/v1",)
+_INDEX = re.compile(r"\[([0-9]{1,9})\]")
+_JOINT = re.compile(r"[.\[]|\Z")
 
 
 @frozen
@@ -41,20 +44,36 @@ class TreePlaces:
         node = self.root
         if node is None:
             return None, None
-        place = (node.line, node.column)
-        for index, name in _STEP.findall(path):
-            if isinstance(node, Sequence) and index and int(index) < len(node.items):
-                node = node.items[int(index)]
-                place = (node.line, node.column)
-            elif isinstance(node, Mapping) and name in node.entries:
-                # The value says more than the key, except for an object under its key.
-                place = node.keys[name]
-                node = node.entries[name]
-                if isinstance(node, Scalar):
-                    place = (node.line, node.column)
-            else:
+        place, rest = (node.line, node.column), path
+        while rest:
+            step = _step(node, rest)
+            if step is None:
                 break
+            node, place, rest = step
         return place
+
+
+def _step(node: Node, path: str) -> tuple[Node, Place, str] | None:
+    """Return the part that a path starts with, its place, and the rest of the path."""
+    if isinstance(node, Sequence):
+        found = _INDEX.match(path)
+        if found is None or int(found[1]) >= len(node.items):
+            return None
+        inner = node.items[int(found[1])]
+        return inner, (inner.line, inner.column), path[found.end() :].removeprefix(".")
+    if not isinstance(node, Mapping):
+        return None
+    ends = [joint.start() for joint in _JOINT.finditer(path)]
+    # Keys may hold dots and brackets themselves, so the longest one that fits is meant.
+    for end in reversed(ends):
+        inner_or_none = node.entries.get(path[:end])
+        if inner_or_none is not None:
+            place = node.keys[path[:end]]
+            if isinstance(inner_or_none, Scalar):
+                # The value says more than its key, except for an object or a list.
+                place = (inner_or_none.line, inner_or_none.column)
+            return inner_or_none, place, path[end:].removeprefix(".")
+    return None
 
 
 @frozen(kw_only=True)
@@ -88,11 +107,19 @@ def read_document(raw: bytes, file: str) -> ReadResult:
         return ReadResult(document=None, diagnostics=found, places=places, legacy=legacy)
     document, problems = structure(root, cls, file)
     found += problems
-    if document is not None:
-        found += [_located(one, places) for one in check_rules(document, file)]
     if has_errors(found):
         document = None
     return ReadResult(document=document, diagnostics=found, places=places, legacy=legacy)
+
+
+def read_pack_lock(raw: bytes, file: str) -> tuple[PackLock | None, list[Diagnostic]]:
+    """Read the lock file of packs."""
+    from agentctl.engine.document.pack_model import PackLock
+
+    tree = parse_tree(raw, file)
+    if tree.root is None or tree.problems:
+        return None, tree.problems
+    return structure(tree.root, PackLock, file)
 
 
 def read_values(raw: bytes, file: str) -> tuple[JsonObject | None, list[Diagnostic]]:
@@ -120,24 +147,24 @@ def _class_of(
     root: Mapping, file: str, found: list[Diagnostic]
 ) -> type[Workflow] | type[PackManifest] | None:
     node = root.entries.get("apiVersion")
-    if not isinstance(node, Scalar):
-        message = "apiVersion is missing"
-        help = f"start with apiVersion: {WORKFLOW_VERSIONS[0]}"
-        found.append(_problem(file, "unsupported_version", message, node or root, help))
+    if node is None:
+        help: str | None = f"start with apiVersion: {WORKFLOW_VERSIONS[0]}"
+        near = nearest("apiVersion", root.entries)
+        if near is not None:
+            help = f"{near!r} is written apiVersion"
+        found.append(_problem(file, "unsupported_version", "apiVersion is missing", root, help))
         return None
-    if node.text in WORKFLOW_VERSIONS:
+    text = node.text if isinstance(node, Scalar) else ""
+    if text in WORKFLOW_VERSIONS:
         return Workflow
-    if node.text in PACK_VERSIONS:
+    if text in PACK_VERSIONS:
         return PackManifest
-    help = did_you_mean(node.text, (*WORKFLOW_VERSIONS, *PACK_VERSIONS))
-    message = f"apiVersion {node.text!r} is not known"
+    help = did_you_mean(text, (*WORKFLOW_VERSIONS, *PACK_VERSIONS))
+    if text in LOCK_VERSIONS:
+        help = "a lock file is read with the workflow beside it"
+    message = f"apiVersion {text!r} is not known" if text else "apiVersion is not a version"
     found.append(_problem(file, "unsupported_version", message, node, help))
     return None
-
-
-def _located(problem: Diagnostic, places: TreePlaces) -> Diagnostic:
-    line, column = places.locate(problem.path)
-    return evolve(problem, line=line, column=column)
 
 
 def _problem(

@@ -1,124 +1,149 @@
 """Rules between the fields of one object that types and bounds cannot say.
 
-Above: the reader. Below: the model. Every broken rule is reported, by path.
+Above: reading (which reports every broken rule at its place) and the JSON Schema (which says the
+same rules in its own words, from the same tables). Below: the model.
 Source: specification, section 1.1.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
-from attr import fields, has
+from attr import fields, frozen
 
-from agentctl.diagnostics import Diagnostic
-from agentctl.engine.document.fields import document_name
+from agentctl.engine.document.fields import default_of, document_name
 from agentctl.engine.document.model import Action, Agent, Task
-from agentctl.engine.document.secret_model import Secret
+from agentctl.engine.document.secret_model import Secret, SecretProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
 
-    Broken = Iterator[tuple[str, str, str | None]]
+    from agentctl.diagnostics import DiagnosticCode
 
-_PROCESS_KINDS = ("builtin.shell.exec", "extension.process")
-_IDEMPOTENT_KINDS = ("extension.process", "mcp.call", "a2a.delegate")
-_PROCESS_FIELDS = (
-    "command",
-    "cwd",
-    "stdout_limit_bytes",
-    "stderr_limit_bytes",
-    "combined_output_limit_bytes",
-    "container",
-)
-_EXTENSION_FIELDS = ("protocol_version", "input_schema", "output_schema")
+SECRET_ARGUMENT_BYTES_MAX: Final = 4096
+
+EXACTLY_ONE: Final[Mapping[type, tuple[str, ...]]] = {
+    Agent: ("instructions", "instructions_file"),
+    Secret: ("env", "file", "process"),
+}
+"""Fields of which an object gives exactly one."""
+
+AT_MOST_ONE: Final[Mapping[type, tuple[str, ...]]] = {Task: ("foreach", "matrix", "loop")}
+"""Fields of which an object gives at most one."""
+
+PROCESS_KINDS: Final = ("builtin.shell.exec", "extension.process")
+_EXTENSION: Final = ("extension.process",)
+
+ACTION_FIELDS: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
+    PROCESS_KINDS: (
+        "command",
+        "args",
+        "cwd",
+        "env",
+        "stdout_limit_bytes",
+        "stderr_limit_bytes",
+        "combined_output_limit_bytes",
+        "isolation",
+        "container",
+    ),
+    _EXTENSION: ("protocol_version", "input_schema", "output_schema", "capabilities"),
+    (*_EXTENSION, "mcp.call", "a2a.delegate"): ("idempotency",),
+}
+"""Fields of an action that only some kinds have."""
 
 
-def check_rules(document: object, file: str) -> list[Diagnostic]:
-    """Return every broken rule in a document."""
-    return [
-        Diagnostic(
-            code="invalid_secret_reference" if kind is Secret else "schema_violation",
-            message=message,
-            file=file,
-            path=f"{path}.{name}" if name else path,
-            help=help,
+@frozen
+class Broken:
+    """A broken rule; `name` is the document's name of the field, or empty for the object."""
+
+    name: str
+    message: str
+    help: str | None = None
+    code: DiagnosticCode = "schema_violation"
+
+
+def broken_rules(value: object) -> Iterator[Broken]:
+    """Return every rule that one object of the model breaks; its parts are not looked at."""
+    rule = _RULES.get(type(value))
+    return rule(value) if rule is not None else iter(())
+
+
+def is_given(value: object, name: str) -> bool:
+    """Return whether a field says anything else than its default."""
+    cls: type = type(value)
+    given: bool = getattr(value, name) != _defaults(cls)[name]
+    return given
+
+
+def shown_name(cls: type, name: str) -> str:
+    """Return a field's name in documents."""
+    return next(document_name(one) for one in fields(cls) if one.name == name)
+
+
+@cache
+def _defaults(cls: type) -> dict[str, object]:
+    return {one.name: default_of(one) for one in fields(cls)}
+
+
+def _agent(agent: Agent) -> Iterator[Broken]:
+    given = [name for name in EXACTLY_ONE[Agent] if is_given(agent, name)]
+    if not given:
+        yield Broken("instructions", "instructions or instructionsFile is missing")
+    elif len(given) > 1:
+        message = "an agent has instructions or instructionsFile, not both"
+        yield Broken("instructionsFile", message)
+
+
+def _secret(secret: Secret) -> Iterator[Broken]:
+    if sum(is_given(secret, name) for name in EXACTLY_ONE[Secret]) != 1:
+        yield Broken(
+            "",
+            "a secret has exactly one of env, file and process",
+            "write { env: NAME }, { file: PATH } or { process: { command: … } }",
+            "invalid_secret_reference",
         )
-        for path, part, kind in _parts("", document)
-        for name, message, help in _RULES.get(kind, _nothing)(part)
-    ]
 
 
-def _parts(path: str, value: object) -> Iterator[tuple[str, object, type]]:
-    """Walk every model object with its path."""
-    if has(type(value)):
-        yield path, value, type(value)
-        for one in fields(type(value)):
-            inner = f"{path}.{document_name(one)}" if path else document_name(one)
-            yield from _parts(inner, getattr(value, one.name))
-    elif isinstance(value, dict):
-        for key, one in value.items():
-            if has(type(one)):
-                yield from _parts(f"{path}.{key}", one)
-    elif isinstance(value, list):
-        for index, one in enumerate(value):
-            if has(type(one)):
-                yield from _parts(f"{path}[{index}]", one)
+def _secret_process(process: SecretProcess) -> Iterator[Broken]:
+    for index, one in enumerate(process.args):
+        size_bytes = len(one.encode())
+        if size_bytes > SECRET_ARGUMENT_BYTES_MAX:
+            message = f"the argument has {size_bytes} bytes; at most {SECRET_ARGUMENT_BYTES_MAX}"
+            yield Broken(f"args[{index}]", message, None, "invalid_secret_reference")
 
 
-def _nothing(_: object) -> Broken:
-    return iter(())
-
-
-def _agent(agent: Agent) -> Broken:
-    if agent.instructions is None and agent.instructions_file is None:
-        yield "instructions", "instructions or instructionsFile is missing", None
-    elif agent.instructions is not None and agent.instructions_file is not None:
-        yield "instructionsFile", "an agent has instructions or instructionsFile, not both", None
-
-
-def _secret(secret: Secret) -> Broken:
-    given = [one for one in (secret.env, secret.file, secret.process) if one is not None]
-    if len(given) != 1:
-        help = "write { env: NAME }, { file: PATH } or { process: { command: … } }"
-        yield "", "a secret has exactly one of env, file and process", help
-
-
-def _action(action: Action) -> Broken:
-    process = action.kind in _PROCESS_KINDS
-    if process and action.command is None:
-        yield "command", f"{action.kind} needs a command", None
-    if not process:
-        for name in _PROCESS_FIELDS:
-            if getattr(action, name) is not None:
-                yield document_field(name), f"only process kinds have {document_field(name)}", None
-    if action.kind != "extension.process":
-        for name in _EXTENSION_FIELDS:
-            if getattr(action, name) is not None:
-                shown = document_field(name)
-                yield shown, f"only extension.process has {shown}", None
-    if action.idempotency is not None and action.kind not in _IDEMPOTENT_KINDS:
-        help = "the idempotency of a built-in action is known"
-        yield "idempotency", f"{action.kind} declares no idempotency", help
+def _action(action: Action) -> Iterator[Broken]:
+    for kinds, names in ACTION_FIELDS.items():
+        if action.kind in kinds:
+            continue
+        for name in names:
+            if is_given(action, name):
+                shown = shown_name(Action, name)
+                message = f"{action.kind} has no {shown}; only {' and '.join(kinds)} have it"
+                yield Broken(shown, message)
+    if action.kind not in PROCESS_KINDS:
+        return
+    if not action.command:
+        yield Broken("command", f"{action.kind} needs a command")
     if action.isolation == "container" and action.container is None:
-        yield "container", "isolation: container needs a container", None
+        yield Broken("container", "isolation: container needs a container")
+    if action.isolation != "container" and action.container is not None:
+        message = "the container would not be used: isolation is process"
+        yield Broken("isolation", message, "write isolation: container")
 
 
-def _task(task: Task) -> Broken:
-    expansions = [
-        name for name in ("foreach", "matrix", "loop") if getattr(task, name) is not None
-    ]
-    if len(expansions) > 1:
-        yield expansions[1], f"a task has one of {' and '.join(expansions)}, not both", None
+def _task(task: Task) -> Iterator[Broken]:
+    given = [name for name in AT_MOST_ONE[Task] if is_given(task, name)]
+    if len(given) > 1:
+        yield Broken(given[1], f"a task has one of {' and '.join(given)}, not both")
 
 
-def document_field(name: str) -> str:
-    """Return an action's field in document spelling."""
-    return next(document_name(one) for one in fields(Action) if one.name == name)
-
-
-_RULES: dict[type, Callable[..., Broken]] = {
+_RULES: dict[type, Callable[[Any], Iterator[Broken]]] = {
     Agent: _agent,
     Secret: _secret,
+    SecretProcess: _secret_process,
     Action: _action,
     Task: _task,
 }

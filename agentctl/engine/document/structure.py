@@ -15,17 +15,29 @@ from cattrs import BaseConverter
 
 from agentctl.diagnostics import Diagnostic
 from agentctl.engine.document.bounds import broken_bound
-from agentctl.engine.document.core_schema import YAML_1_1_BOOLEANS, NotJson, core_value
+from agentctl.engine.document.core_schema import (
+    EXACT_INTEGER_MAX,
+    NULLS,
+    YAML_1_1_BOOLEANS,
+    NotJson,
+    core_value,
+)
 from agentctl.engine.document.fields import BOUNDS, document_name
-from agentctl.engine.document.tree import Mapping, Scalar, Sequence
+from agentctl.engine.document.nodes import Mapping, Scalar, Sequence
+from agentctl.engine.document.rules import broken_rules
 from agentctl.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from agentctl.engine.document.tree import Node
+    from collections.abc import Callable, Iterable
+
+    from agentctl.diagnostics import DiagnosticCode
+    from agentctl.engine.document.nodes import Node
+    from agentctl.engine.document.rules import Broken
     from agentctl.jsonvalue import JsonValue
 
+    Hook = Callable[["Placed", Any], Any]
+
 T = TypeVar("T")
-Hook = "Callable[[Placed, object], object]"
 
 
 @frozen
@@ -39,12 +51,11 @@ class Placed:
 
     def inside(self, node: Node, step: str) -> Placed:
         """Return a part of this node."""
-        joined = (
-            f"{self.path}{step}"
-            if step.startswith("[") or not self.path
-            else (f"{self.path}.{step}")
-        )
-        return Placed(node, joined, self.file, self.found)
+        return Placed(node, self._path_to(step), self.file, self.found)
+
+    def _path_to(self, step: str) -> str:
+        joint = "" if not self.path or not step or step.startswith("[") else "."
+        return f"{self.path}{joint}{step}"
 
     def refuse(
         self,
@@ -53,16 +64,16 @@ class Placed:
         *,
         at: tuple[int, int] | None = None,
         step: str = "",
+        code: DiagnosticCode = "schema_violation",
     ) -> None:
         """Add one problem at this node."""
         line, column = at or (self.node.line, self.node.column)
-        path = f"{self.path}.{step}" if step and self.path else self.path or step
         self.found.append(
             Diagnostic(
-                code="schema_violation",
+                code=code,
                 message=message,
                 file=self.file,
-                path=path,
+                path=self._path_to(step),
                 line=line,
                 column=column,
                 help=help,
@@ -96,26 +107,37 @@ def converter() -> BaseConverter:
         (float, _read_number),
     ):
         made.register_structure_hook(simple, read)
-    made.register_structure_hook_func(lambda hint: hint is Any, _read_json)
-    made.register_structure_hook_func(lambda hint: get_origin(hint) is Literal, _read_choice)
-    made.register_structure_hook_factory(
-        lambda hint: get_origin(hint) in (Union, UnionType),
-        lambda hint: _optional_hook(made, hint),
+    made.register_structure_hook_func(_is_any, _read_json)
+    made.register_structure_hook_func(_is_made_of(Literal), _read_choice)
+    factories: tuple[tuple[object, Callable[[BaseConverter, Any], Hook]], ...] = (
+        (Union, _optional_hook),
+        (UnionType, _optional_hook),
+        (list, _list_hook),
+        (dict, _dict_hook),
     )
-    made.register_structure_hook_factory(
-        lambda hint: get_origin(hint) is list, lambda hint: _list_hook(made, hint)
-    )
-    made.register_structure_hook_factory(
-        lambda hint: get_origin(hint) is dict, lambda hint: _dict_hook(made, hint)
-    )
+    for origin, factory in factories:
+        made.register_structure_hook_factory(
+            _is_made_of(origin), lambda hint, factory=factory: factory(made, hint)
+        )
     return made
 
 
+def _is_any(hint: object) -> bool:
+    return hint is Any
+
+
+def _is_made_of(origin: object) -> Callable[[object], bool]:
+    return lambda hint: get_origin(hint) is origin
+
+
 def json_value(placed: Placed) -> JsonValue:
-    """Return the JSON value of a node."""
+    """Return the JSON value of a node; what has none is reported and becomes null."""
     node = placed.node
     if isinstance(node, Scalar):
-        return _json_scalar(placed, node)
+        try:
+            return _json_scalar(placed, node)
+        except Unreadable:
+            return None
     if isinstance(node, Sequence):
         return [
             json_value(placed.inside(one, f"[{index}]")) for index, one in enumerate(node.items)
@@ -130,13 +152,14 @@ def _json_scalar(placed: Placed, node: Scalar) -> JsonValue:
         return core_value(node.text)
     except NotJson as error:
         placed.refuse(str(error), "write a finite number, or quote it to mean text")
-        return None
+        raise Unreadable from None
 
 
-def _object_hook(made: BaseConverter, cls: Any) -> Any:
+def _object_hook(made: BaseConverter, cls: Any) -> Hook:
     """Return the hook that reads one model class."""
     resolve_types(cls)
     known = {document_name(one): one for one in fields(cls)}
+    required = [key for key, one in known.items() if one.default is NOTHING]
 
     def read(placed: Placed, _: object) -> object:
         node = placed.node
@@ -144,59 +167,63 @@ def _object_hook(made: BaseConverter, cls: Any) -> Any:
             placed.refuse(f"expected an object ({_fields_of(known)}), got {_kind(node)}")
             raise Unreadable
         values: dict[str, object] = {}
+        sound = True
         for key, entry in node.entries.items():
             attribute = known.get(key)
             if attribute is None:
                 help = did_you_mean(key, known)
                 placed.refuse(f"unknown field {key!r}", help, at=node.keys[key], step=key)
-                continue
-            _read_field(made, placed.inside(entry, key), attribute, values)
-        missing = [
-            key for key, one in known.items() if one.default is NOTHING and key not in node.entries
-        ]
-        for key in missing:
-            placed.refuse(f"{key} is missing", step=key)
-        if len(missing) or any(one not in values for one in _required(known)):
+            else:
+                sound &= _read_field(made, placed.inside(entry, key), attribute, values)
+        for key in required:
+            if key not in node.entries:
+                placed.refuse(f"{key} is missing", step=key)
+        if any(known[key].name not in values for key in required):
             raise Unreadable
-        return cls(**values)
+        value = cls(**values)
+        if sound:
+            _refuse_broken(placed, node, broken_rules(value))
+        return value
 
     return read
 
 
+def _refuse_broken(placed: Placed, node: Mapping, rules: Iterable[Broken]) -> None:
+    """Report broken rules at the field that they name, or at the object."""
+    for one in rules:
+        at = node.entries.get(one.name)
+        place = (at.line, at.column) if at is not None else None
+        placed.refuse(one.message, one.help, at=place, step=one.name, code=one.code)
+
+
 def _read_field(
     made: BaseConverter, placed: Placed, attribute: Attribute[Any], values: dict[str, object]
-) -> None:
-    node = placed.node
-    blank = isinstance(node, Scalar) and node.plain and core_value_is_null(node.text)
-    if blank and attribute.default is not NOTHING and attribute.type is not Any:
+) -> bool:
+    """Read one field into `values`; return whether it could be read."""
+    node, hint = placed.node, attribute.type
+    assert hint is not None
+    blank = isinstance(node, Scalar) and node.plain and node.text in NULLS
+    if blank and attribute.default is not NOTHING and hint is not Any:
         # `key:` with nothing behind it means the same as leaving the key out.
-        return
+        return True
     try:
-        value = made.structure(placed, attribute.type)
+        value = made.structure(placed, hint)
     except Unreadable:
-        return
-    broken = broken_bound(value, attribute.metadata[BOUNDS])
+        return False
+    broken = broken_bound(value, node, attribute.metadata[BOUNDS])
     if broken is not None:
         placed.refuse(f"{document_name(attribute)}: {broken}")
-        return
+        return False
     values[attribute.name] = value
+    return True
 
 
-def core_value_is_null(text: str) -> bool:
-    """Return whether a plain scalar means null."""
-    return text in ("", "~", "null", "Null", "NULL")
-
-
-def _required(known: dict[str, Attribute[Any]]) -> list[str]:
-    return [one.name for one in known.values() if one.default is NOTHING]
-
-
-def _optional_hook(made: BaseConverter, hint: Any) -> Any:
+def _optional_hook(made: BaseConverter, hint: Any) -> Hook:
     (inner,) = [one for one in get_args(hint) if one is not type(None)]
     return lambda placed, _: made.structure(placed, inner)
 
 
-def _list_hook(made: BaseConverter, hint: Any) -> Any:
+def _list_hook(made: BaseConverter, hint: Any) -> Hook:
     (inner,) = get_args(hint)
 
     def read(placed: Placed, _: object) -> list[object]:
@@ -215,7 +242,7 @@ def _list_hook(made: BaseConverter, hint: Any) -> Any:
     return read
 
 
-def _dict_hook(made: BaseConverter, hint: Any) -> Any:
+def _dict_hook(made: BaseConverter, hint: Any) -> Hook:
     inner = get_args(hint)[1]
 
     def read(placed: Placed, _: object) -> dict[str, object]:
@@ -243,7 +270,7 @@ def _read_text(placed: Placed, _: object) -> str:
     if not isinstance(node, Scalar):
         placed.refuse(f"expected text, got {_kind(node)}")
         raise Unreadable
-    if node.plain and core_value_is_null(node.text):
+    if node.plain and node.text in NULLS:
         placed.refuse("expected text, got nothing", "write '' for an empty text")
         raise Unreadable
     return node.text
@@ -265,7 +292,10 @@ def _read_boolean(placed: Placed, _: object) -> bool:
 def _read_integer(placed: Placed, _: object) -> int:
     value = _typed(placed, "a whole number")
     if isinstance(value, int) and not isinstance(value, bool):
-        return value
+        if abs(value) <= EXACT_INTEGER_MAX:
+            return value
+        placed.refuse(f"{_shown(value)} is too large; at most {EXACT_INTEGER_MAX}")
+        raise Unreadable
     placed.refuse(f"expected a whole number, got {_shown(value)}", _number_help(value))
     raise Unreadable
 
@@ -273,7 +303,10 @@ def _read_integer(placed: Placed, _: object) -> int:
 def _read_number(placed: Placed, _: object) -> float:
     value = _typed(placed, "a number")
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
+        if abs(value) <= EXACT_INTEGER_MAX:
+            return value
+        placed.refuse(f"{_shown(value)} is too large; at most {EXACT_INTEGER_MAX}")
+        raise Unreadable
     placed.refuse(f"expected a number, got {_shown(value)}", _number_help(value))
     raise Unreadable
 

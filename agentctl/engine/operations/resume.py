@@ -21,7 +21,10 @@ from agentctl.machines.names import ApprovalStates, EffectStates, RunStates, Tas
 from agentctl.machines.sets import RUN_FINAL, RUN_PARKED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentctl.clock import Instant
+    from agentctl.engine.plan import Plan
     from agentctl.engine.ports import Store
     from agentctl.engine.records import ApprovalRecord, EffectRecord, RunHistory
     from agentctl.engine.runner import RunPorts
@@ -29,26 +32,34 @@ if TYPE_CHECKING:
 
 
 def resume(
-    run_id: str, store: Store, ports: RunPorts, *, timeout_seconds: float | None = None
+    run_id: str,
+    store: Store,
+    now: Instant,
+    ports_for: Callable[[Plan], RunPorts],
+    *,
+    timeout_seconds: float | None = None,
 ) -> Runner:
-    """Return a runner that goes on where the run was left.
+    """Return a runner that goes on where the run was left, with the ports that its plan needs.
 
     Raises UnknownRun, StateError for a run that is over, UncertainEffect while an effect waits
     for reconciliation, and RunHeld while another process owns the run.
     """
-    refuse_over(store.load_run(run_id))
-    now = ports.clock.now()
     journal = store.claim_run(run_id, now)
-    history = store.load_run(run_id)
-    plan = plan_from_json(history.plan)
-    runner = Runner(
-        state=state_from_history(history, plan),
-        policy=Policy.from_definitions(plan.definitions),
-        ports=ports,
-        journal=journal,
-        timeout_seconds=timeout_seconds,
-    )
-    recover(runner.scheduler, now)
+    try:
+        history = store.load_run(run_id)
+        refuse_over(history)
+        plan = plan_from_json(history.plan)
+        runner = Runner(
+            state=state_from_history(history, plan),
+            policy=Policy.from_definitions(plan.definitions),
+            ports=ports_for(plan),
+            journal=journal,
+            timeout_seconds=timeout_seconds,
+        )
+        recover(runner.scheduler, now)
+    except BaseException:
+        journal.release()
+        raise
     return runner
 
 

@@ -1,0 +1,59 @@
+"""Write a tree as YAML text that reads as the same tree.
+
+Above: migration. Below: PyYAML's emitter, which is given events and so decides about no types:
+a plain scalar stays as it was written, and a quoted one stays quoted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import yaml
+
+from agentctl.engine.document.nodes import Scalar, Sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentctl.engine.document.nodes import Node
+
+_WIDTH = 99
+
+
+def yaml_text(root: Node) -> str:
+    """Return the YAML text of a tree, in blocks, aliases written out."""
+    text: str = yaml.emit(_stream(root), allow_unicode=True, width=_WIDTH)
+    return text
+
+
+def _stream(root: Node) -> Iterator[yaml.Event]:
+    yield yaml.StreamStartEvent()
+    yield yaml.DocumentStartEvent(explicit=False)
+    yield from _events(root)
+    yield yaml.DocumentEndEvent(explicit=False)
+    yield yaml.StreamEndEvent()
+
+
+def _events(node: Node) -> Iterator[yaml.Event]:
+    if isinstance(node, Scalar):
+        yield _scalar(node)
+    elif isinstance(node, Sequence):
+        yield yaml.SequenceStartEvent(None, None, implicit=True, flow_style=not node.items)
+        for one in node.items:
+            yield from _events(one)
+        yield yaml.SequenceEndEvent()
+    else:
+        yield yaml.MappingStartEvent(None, None, implicit=True, flow_style=not node.entries)
+        for key, one in node.entries.items():
+            # A key is text however it is written, except that << must not read as a merge.
+            yield _scalar(Scalar(key, key != "<<", *node.keys[key]))
+            yield from _events(one)
+        yield yaml.MappingEndEvent()
+
+
+def _scalar(node: Scalar) -> yaml.Event:
+    if node.plain:
+        # An empty plain scalar is null, which the emitter would write as an empty text.
+        return yaml.ScalarEvent(None, None, (True, True), node.text or "null")
+    style = "|" if "\n" in node.text else '"'
+    return yaml.ScalarEvent(None, None, (False, True), node.text, style=style)
