@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from typer.exceptions import Abort, TyperException
 
@@ -42,9 +42,6 @@ class Failure(NamedTuple):
     run_id: str | None = None
 
 
-_INTERRUPTED: Final = Failure("cancelled", 130, "interrupted")
-
-
 def run(argv: list[str]) -> int:
     """Run one command and return its exit code; nothing is raised."""
     console = Console()
@@ -56,7 +53,7 @@ def run(argv: list[str]) -> int:
         _drop_stdout()
         return 0
     except (KeyboardInterrupt, Abort):
-        return _report(console, _INTERRUPTED)
+        return _report(console, _interrupted())
     except TyperException as error:
         return _report(console, _usage(argv, error))
     except Exception as error:  # noqa: BLE001  (the last line of defence)
@@ -85,6 +82,12 @@ def _take_asked(console: Console, argv: Sequence[str]) -> None:
             console.output = "jsonl" if asked == "jsonl" else "json"
         elif name == "--color" and asked in ("always", "never"):
             console.colour = "never" if asked == "never" else "always"
+
+
+def _interrupted() -> Failure:
+    from agentctl.errors import RunCancelled
+
+    return Failure(RunCancelled.code, RunCancelled.exit_code, "interrupted")
 
 
 def _usage(argv: Sequence[str], error: TyperException) -> Failure:

@@ -53,7 +53,9 @@ def outcome_data(outcome: RunOutcome) -> JsonObject:
 
 def _error(outcome: RunOutcome) -> JsonObject:
     error = outcome.error or {}
-    code = "cancelled" if outcome.exit_code == _CANCELLED else "run_failed"
+    from agentctl.errors import RunCancelled, RunFailed
+
+    code = RunCancelled.code if outcome.exit_code == _CANCELLED else RunFailed.code
     body: JsonObject = {
         "code": error.get("code") or code,
         "exitCode": outcome.exit_code,

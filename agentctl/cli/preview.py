@@ -19,22 +19,38 @@ def human(data: JsonObject, *, diff: bool) -> str:
     rows = [
         (
             str(one.get("taskId")),
-            str(one.get("status")),
+            _status(one),
             str(one.get("predictability") or "").replace("_", " "),
-            str(one.get("reason") or ""),
+            _reason(one),
         )
         for one in tasks
     ]
     parts = [table(("task", "would", "predictability", ""), rows)]
     if diff:
         parts += [
-            f"{visible(str(one.get('taskId')))}:\n{_safe(str(one['diff']))}"
+            f"{visible(str(one.get('taskId')))}:\n{_safe(str(_output(one)['diff']))}"
             for one in tasks
-            if one.get("diff")
+            if _output(one).get("diff")
         ]
     overall = str(data.get("predictability") or "").replace("_", " ")
     parts.append(f"nothing was written; {overall}")
     return "\n\n".join(parts)
+
+
+def _output(task: JsonObject) -> JsonObject:
+    output = task.get("output")
+    return output if isinstance(output, dict) else {}
+
+
+def _status(task: JsonObject) -> str:
+    """Return what would become of a task: its action's status, else its state."""
+    return str(_output(task).get("status") or task.get("state"))
+
+
+def _reason(task: JsonObject) -> str:
+    error = task.get("error")
+    told = error.get("message") if isinstance(error, dict) else _output(task).get("reason")
+    return str(told or "")
 
 
 def _safe(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from attr import define, field, frozen
 
-from agentctl.engine.ledger import error_json, may_repeat, new_effect
+from agentctl.engine.ledger import effect_name, error_json, may_repeat, new_effect
 from agentctl.engine.records import ApprovalRecord
 from agentctl.errors import AgentctlError, Bug, EffectError
 from agentctl.jsonvalue import canonical, digest_text
@@ -113,7 +113,7 @@ class FlightDeck:
 
     def _known(self, flight: Flight, request: EffectRequest) -> EffectRecord | None:
         """Find the effect that this very request made before, if it did."""
-        name = f"{flight.task.id}/{flight.task.attempt}.{flight.ordinal}"
+        name = effect_name(flight.task.id, flight.task.attempt, flight.ordinal)
         known = self.state.effects_by_name.get(name)
         if known is None:
             return None
@@ -127,7 +127,7 @@ class FlightDeck:
     def _request(self, flight: Flight, request: EffectRequest, work: Work, now: Instant) -> None:
         """Put a new effect on the ledger, and start or hold it."""
         task = flight.task
-        effect = new_effect(request, self.state.run.id, task.id, task.attempt, flight.ordinal, now)
+        effect = new_effect(request, self.state.run.id, task, flight.ordinal, now)
         flight.ordinal += 1
         work.add(effect)
         if self.policy.needs_approval(request.effect_class, request.risk, request.approval):

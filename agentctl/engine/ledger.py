@@ -14,6 +14,7 @@ from agentctl.jsonvalue import digest, digest_text
 if TYPE_CHECKING:
     from agentctl.clock import Instant
     from agentctl.engine.ports import EffectRequest
+    from agentctl.engine.records import TaskRecord
     from agentctl.errors import EffectError
     from agentctl.jsonvalue import JsonObject
     from agentctl.machines.names import EffectEvent
@@ -31,16 +32,22 @@ def identity(
     return digest_text(f"{run_id}\n{task_id}\n{attempt}\n{ordinal}\n{operation}\n{input_digest}")
 
 
+def effect_name(task_id: str, attempt: int, ordinal: int) -> str:
+    """Return an effect's short name within its run."""
+    return f"{task_id}/{attempt}.{ordinal}"
+
+
 def new_effect(
-    request: EffectRequest, run_id: str, task_id: str, attempt: int, ordinal: int, now: Instant
+    request: EffectRequest, run_id: str, task: TaskRecord, ordinal: int, now: Instant
 ) -> EffectRecord:
     """Return the record of a request that was not made before."""
     input_digest = digest(request.input)
     return EffectRecord(
-        id=identity(run_id, task_id, attempt, ordinal, request.operation, input_digest),
-        name=f"{task_id}/{attempt}.{ordinal}",
-        task_id=task_id,
-        attempt=attempt,
+        id=identity(run_id, task.id, task.attempt, ordinal, request.operation, input_digest),
+        name=effect_name(task.id, task.attempt, ordinal),
+        task_id=task.id,
+        position=task.position,
+        attempt=task.attempt,
         ordinal=ordinal,
         operation=request.operation,
         effect_class=request.effect_class,

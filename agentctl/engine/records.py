@@ -127,7 +127,7 @@ class TaskRecord:
 class EffectRecord:
     """One effect: requested, perhaps dispatched, perhaps confirmed.
 
-    `id` is the identity digest (specification, section 5); `name` is the short local name
+    `position` is the task's place in the compiled order. `id` is the identity digest (specification, section 5); `name` is the short local name
     `TASK/ATTEMPT.ORDINAL`. `dispatch` counts how often the executor was started.
     """
 
@@ -137,6 +137,7 @@ class EffectRecord:
     id: str
     name: str
     task_id: str
+    position: int
     attempt: int
     ordinal: int
     operation: str

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 GENESIS = bytes(32)
 
 
-def link(previous: bytes, sequence: int, move: Transition, detail: str | None) -> bytes:
+def link(
+    previous: bytes, sequence: int, move: Transition, detail: str | None, checkpoint: int | None
+) -> bytes:
     """Return the digest of one transition, 32 bytes; `detail` is its stored text."""
     fields = (
-        f"{sequence}\x1f{move.machine}\x1f{move.entity}\x1f{move.version}\x1f{move.source}\x1f"
+        f"{sequence}\x1f{checkpoint}\x1f{move.machine}\x1f{move.entity}\x1f{move.version}\x1f{move.source}\x1f"
         f"{move.event}\x1f{move.target}\x1f{move.at}\x1f{_sized(move.actor)}{_sized(detail)}"
     )
     return sha256(previous + fields.encode("utf-8", "surrogatepass")).digest()

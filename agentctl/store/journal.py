@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from agentctl.store.lease import LeaseKeeper
 
 _INSERT_TRANSITION = SQL["insert_transition"]
-_INSERT_CHECKPOINT = SQL["insert_checkpoint"]
 _LEASE_TOKEN = SQL["lease_token"]
 _UPDATE_TASK = SQL["update_task"]
 _UPDATE_EFFECT = SQL["update_effect"]
@@ -93,10 +92,12 @@ def write_work(
     """Write a unit of work in the open transaction; return the new end of the journal."""
     sequence, head, commits = position
     rows = []
+    last = sequence + len(work.transitions)
     for move in work.transitions:
         sequence += 1
-        detail = text_or_null(move.detail)
-        head = link(head, sequence, move, detail)
+        detail = None if move.detail is None else canonical(move.detail)
+        checkpoint = commits + 1 if sequence == last else None
+        head = link(head, sequence, move, detail, checkpoint)
         rows.append(
             (
                 number,
@@ -110,6 +111,7 @@ def write_work(
                 move.at,
                 move.actor,
                 detail,
+                checkpoint,
                 head,
             )
         )
@@ -123,12 +125,7 @@ def write_work(
         )
     if work.stream:
         _write_stream(connection, number, work)
-    commits += 1
-    if rows:
-        connection.execute(
-            _INSERT_CHECKPOINT, (number, commits, sequence, work.transitions[-1].at)
-        )
-    return sequence, head, commits
+    return sequence, head, commits + bool(rows)
 
 
 def _write_stream(connection: sqlite3.Connection, number: int, work: Work) -> None:
@@ -197,11 +194,10 @@ def _write_effect(connection: sqlite3.Connection, number: int, change: Change) -
             _INSERT_EFFECT,
             (
                 number,
-                effect.name,
-                bytes.fromhex(effect.id),
-                effect.task_id,
+                effect.position,
                 effect.attempt,
                 effect.ordinal,
+                bytes.fromhex(effect.id),
                 effect.operation,
                 effect.effect_class,
                 effect.risk,
@@ -228,7 +224,9 @@ def _write_effect(connection: sqlite3.Connection, number: int, change: Change) -
         text_or_null(effect.result),
         text_or_null(effect.error),
         number,
-        effect.name,
+        effect.position,
+        effect.attempt,
+        effect.ordinal,
         change.base,
     )
     _compare_and_set(connection, _UPDATE_EFFECT, values, effect)

@@ -46,9 +46,7 @@ class Owner:
 def this_process() -> Owner:
     """Return the present process as an owner."""
     pid = os.getpid()
-    return Owner(
-        host=os.uname().nodename, boot=_boot_id(), pid=pid, started=_started(pid) or 0
-    )
+    return Owner(host=os.uname().nodename, boot=_boot_id(), pid=pid, started=_started(pid) or 0)
 
 
 def take(connection: sqlite3.Connection, number: int, run_id: str, now: Instant) -> int:
@@ -58,7 +56,7 @@ def take(connection: sqlite3.Connection, number: int, run_id: str, now: Instant)
     """
     owner = this_process()
     row = connection.execute(SQL["lease"], (number,)).fetchone()
-    if row is not None and row["pid"] is not None and _alive(row, owner, now):
+    if row is not None and row["pid"] is not None and is_alive(row, owner, now):
         raise RunHeld(
             f"run {run_id} is held by process {row['pid']} on {row['host']} "
             f"since {iso(row['since'])}",
@@ -78,7 +76,7 @@ def take(connection: sqlite3.Connection, number: int, run_id: str, now: Instant)
     return token
 
 
-def _alive(row: sqlite3.Row, owner: Owner, now: Instant) -> bool:
+def is_alive(row: sqlite3.Row, owner: Owner, now: Instant) -> bool:
     """Return whether the owner on record may still be writing."""
     if row["host"] == owner.host and row["boot"] == owner.boot:
         return _started(row["pid"]) == row["started"]

@@ -25,16 +25,16 @@ UPDATE task SET state = ?, version = ?, attempt = ?, disposition = ?, started_at
 
 -- insert_effect --
 -- A new line of the ledger.
-INSERT INTO effect (run, name, id, task_id, attempt, ordinal, operation, effect_class, risk,
+INSERT INTO effect (run, position, attempt, ordinal, id, operation, effect_class, risk,
                     idempotency, input, input_digest, state, version, dispatch, requested_at,
                     started_at, ended_at, result, error)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- update_effect --
 -- Compare and set.
 UPDATE effect SET state = ?, version = ?, dispatch = ?, started_at = ?, ended_at = ?,
                   result = ?, error = ?
- WHERE run = ? AND name = ? AND version = ?
+ WHERE run = ? AND position = ? AND attempt = ? AND ordinal = ? AND version = ?
 
 -- insert_iteration --
 -- A loop's turn that is looked at for the first time.
@@ -69,12 +69,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 -- insert_transition --
 -- One move; the foreign key refuses what no machine declares.
 INSERT INTO transition (run, sequence, machine, entity, version, source, event, target, at,
-                        actor, detail, digest)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-
--- insert_checkpoint --
--- What one commit wrote.
-INSERT INTO checkpoint (run, number, last_sequence, at) VALUES (?, ?, ?, ?)
+                        actor, detail, checkpoint, digest)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- lease_token --
 -- The newest owner of a run.
@@ -116,8 +112,10 @@ SELECT run.*, document.body AS plan FROM run JOIN document ON digest = plan_dige
 SELECT * FROM task WHERE run = ? ORDER BY position
 
 -- effects --
--- The ledger of a run, oldest request first.
-SELECT * FROM effect WHERE run = ? ORDER BY requested_at, name
+-- The ledger of a run, in the order of its tasks, with their ids.
+SELECT effect.*, task.id AS task_id
+  FROM effect JOIN task ON task.run = effect.run AND task.position = effect.position
+ WHERE effect.run = ? ORDER BY effect.position, attempt, ordinal
 
 -- iterations --
 -- The turns of a run's loops.
@@ -144,16 +142,14 @@ SELECT * FROM stream_event WHERE run = ? ORDER BY at, task_id, attempt, sequence
 SELECT * FROM transition WHERE run = ? AND sequence > ? ORDER BY sequence
 
 -- journal_head --
--- The last link of a run's chain.
-SELECT sequence, digest FROM transition WHERE run = ? ORDER BY sequence DESC LIMIT 1
+-- The last link of a run's chain, and the number of its last commit.
+SELECT sequence, digest, checkpoint FROM transition WHERE run = ?
+ ORDER BY sequence DESC LIMIT 1
 
 -- checkpoints --
 -- The commits of a run.
-SELECT number, last_sequence, at FROM checkpoint WHERE run = ? ORDER BY number
-
--- last_checkpoint --
--- How many commits a run has.
-SELECT max(number) FROM checkpoint WHERE run = ?
+SELECT checkpoint AS number, sequence AS last_sequence, at FROM transition
+ WHERE run = ? AND checkpoint IS NOT NULL ORDER BY sequence
 
 -- list_runs --
 -- Runs, newest first.

@@ -81,8 +81,9 @@ def effect_from(row: sqlite3.Row) -> EffectRecord:
     """Read one line of the ledger."""
     return EffectRecord(
         id=row["id"].hex(),
-        name=row["name"],
+        name=f"{row['task_id']}/{row['attempt']}.{row['ordinal']}",
         task_id=row["task_id"],
+        position=row["position"],
         attempt=row["attempt"],
         ordinal=row["ordinal"],
         operation=row["operation"],

@@ -3,14 +3,15 @@
 -- run          one row per run; `number` is its short name in every other table
 -- document     plans and workflow texts by digest, compressed; shared by runs
 -- task         one row per planned task: where it stands, its output or error
--- effect       the ledger: what was asked of the outside, and what came back
+-- effect       the ledger: what was asked of the outside, and what came back; keyed by the
+--              task's position, so that a run's newest effects share a page
 -- iteration    one row per turn of a loop that was looked at
 -- approval     durable questions to people
 -- memory       the working memory of a run, newest value per key
 -- stream_event bounded progress records of provider streams
--- transition   the journal: every move of every record, chained by digests; never changed
+-- transition   the journal: every move of every record, chained by digests; never changed.
+--              The last move of a commit carries the commit's number as its `checkpoint`
 -- machine_edge every move that some machine declares; a transition must be one of them
--- checkpoint   one row per commit: the last transition it wrote
 -- lease        who may write a run: the newest token wins
 -- cancel_request  what somebody asked of a run's live owner
 -- migration    which migrations made this schema, with their checksums
@@ -79,11 +80,10 @@ CREATE TABLE task (
 
 CREATE TABLE effect (
     run INTEGER NOT NULL REFERENCES run (number),
-    name TEXT NOT NULL,
-    id BLOB NOT NULL,
-    task_id TEXT NOT NULL,
+    position INTEGER NOT NULL,
     attempt INTEGER NOT NULL,
     ordinal INTEGER NOT NULL,
+    id BLOB NOT NULL,
     operation TEXT NOT NULL,
     effect_class TEXT NOT NULL,
     risk TEXT NOT NULL,
@@ -98,7 +98,7 @@ CREATE TABLE effect (
     ended_at INTEGER,
     result TEXT,
     error TEXT,
-    PRIMARY KEY (run, name)
+    PRIMARY KEY (run, position, attempt, ordinal)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE iteration (
@@ -159,18 +159,11 @@ CREATE TABLE transition (
     at INTEGER NOT NULL,
     actor TEXT,
     detail TEXT,
+    checkpoint INTEGER,
     digest BLOB NOT NULL,
     PRIMARY KEY (run, sequence),
     FOREIGN KEY (machine, source, event, target)
         REFERENCES machine_edge (machine, source, event, target)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE checkpoint (
-    run INTEGER NOT NULL REFERENCES run (number),
-    number INTEGER NOT NULL,
-    last_sequence INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    PRIMARY KEY (run, number)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE lease (

@@ -15,7 +15,7 @@ from agentctl.jsonvalue import canonical, digest_text, load_stored
 from agentctl.store.chain import GENESIS
 from agentctl.store.database import Database
 from agentctl.store.journal import RunJournal, write_work
-from agentctl.store.lease import LeaseKeeper, take
+from agentctl.store.lease import LeaseKeeper, is_alive, take, this_process
 from agentctl.store.migrate import migrate
 from agentctl.store.rows import (
     approval_from,
@@ -72,8 +72,7 @@ class SqliteStore:
             token = take(connection, number, run_id, now)
             connection.execute("DELETE FROM cancel_request WHERE run = ?", (number,))
             head = connection.execute(SQL["journal_head"], (number,)).fetchone()
-            commits = connection.execute(SQL["last_checkpoint"], (number,)).fetchone()[0]
-        end = (0, GENESIS, 0) if head is None else (head[0], head[1], commits)
+        end = (0, GENESIS, 0) if head is None else (head[0], head[1], head[2])
         return self._journal(run_id, number, token, end)
 
     def load_run(self, run_id: str) -> RunHistory:
@@ -131,13 +130,18 @@ class SqliteStore:
             connection.execute(SQL["request_cancel"], (number, actor, reason, now))
 
     def holder(self, run_id: str) -> JsonObject | None:
-        """Return who owns a run: `{host, pid, since}`, or None."""
+        """Return who owns a run: `{host, pid, since, alive}`, or None.
+
+        `alive` is false when the process is gone, or did not renew its lease in time.
+        """
         with self.database.reading() as connection:
             number = _number(connection, run_id)
             row = connection.execute(SQL["lease"], (number,)).fetchone()
         if row is None or row["pid"] is None:
             return None
-        return {"host": row["host"], "pid": row["pid"], "since": iso(row["since"])}
+        alive = is_alive(row, this_process(), self.clock.now())
+        since = iso(row["since"])
+        return {"host": row["host"], "pid": row["pid"], "since": since, "alive": alive}
 
     def close(self) -> None:
         """End the lease thread and close the file."""
@@ -186,9 +190,7 @@ def _insert_run(connection: sqlite3.Connection, new: NewRun) -> int:
     return number
 
 
-def _insert_document(
-    connection: sqlite3.Connection, digest: str, kind: str, text: str
-) -> None:
+def _insert_document(connection: sqlite3.Connection, digest: str, kind: str, text: str) -> None:
     body = zlib.compress(text.encode("utf-8", "surrogatepass"))
     connection.execute(SQL["insert_document"], (digest, kind, body))
 

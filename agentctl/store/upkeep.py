@@ -70,8 +70,9 @@ def backup(store: SqliteStore, target: str) -> int:
     # Only its owner may read it, like the database itself.
     os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     try:
-        with store.database.reading() as connection:
-            connection.execute("VACUUM INTO ?", (str(part),))
+        with store.database.explained():
+            # It takes a snapshot of its own, and refuses to run inside a transaction.
+            store.database.connection.execute("VACUUM INTO ?", (str(part),))
         _sync(part)
         # A link, unlike a rename, fails when somebody made the target meanwhile.
         os.link(part, place)

@@ -64,7 +64,7 @@ def _first_broken(
     head = GENESIS
     for expected, row in enumerate(rows, start=1):
         move = transition_from(row)
-        head = link(head, expected, move, text_or_null(move.detail))
+        head = link(head, expected, move, text_or_null(move.detail), row["checkpoint"])
         key = (move.machine, move.entity)
         message = _problem(row, move, expected, head, last.get(key))
         if message is not None:

@@ -85,6 +85,7 @@ def _effect(ordinal: int, kind: str, result: JsonObject | None) -> EffectRecord:
         task_id="left",
         attempt=1,
         ordinal=ordinal,
+        position=ordinal,
         operation="model.fake" if kind == "model" else "builtin.echo",
         effect_class="model" if kind == "model" else "pure",
         risk="low",

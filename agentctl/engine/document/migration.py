@@ -232,4 +232,4 @@ def _mapping(at: tuple[int, int], entries: dict[str, Node]) -> Mapping:
 
 
 def _text(text: str, at: tuple[int, int]) -> Scalar:
-    return Scalar(text, False, *at)
+    return Scalar(text, True, *at)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from agentctl.engine.document.core_schema import NotJson, core_value
 from agentctl.engine.document.nodes import Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -45,10 +46,17 @@ def _events(node: Node) -> Iterator[yaml.Event]:
     else:
         yield yaml.MappingStartEvent(None, None, implicit=True, flow_style=not node.entries)
         for key, one in node.entries.items():
-            # A key is text however it is written, except that << must not read as a merge.
-            yield _scalar(Scalar(key, key != "<<", *node.keys[key]))
+            yield _scalar(Scalar(key, _is_text(key), *node.keys[key]))
             yield from _events(one)
         yield yaml.MappingEndEvent()
+
+
+def _is_text(key: str) -> bool:
+    """Return whether any reader takes a key for text when it stands without quotes."""
+    try:
+        return key != "<<" and core_value(key) == key
+    except NotJson:
+        return False
 
 
 def _scalar(node: Scalar) -> yaml.Event:

@@ -89,6 +89,9 @@ def _start(event: yaml.Event) -> Place:
 def _syntax(text: str, error: yaml.MarkedYAMLError) -> Refused:
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    if line > text.count("\n") + 1:
+        # The parser points behind the last line when something is left open.
+        line, column = place_of(text, len(text))
     parts = [part for part in (error.context, error.problem) if part]
     return Refused(": ".join(parts), (line, column), _advice(text, line, column))
 

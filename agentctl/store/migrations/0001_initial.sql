@@ -60,11 +60,10 @@ CREATE TABLE task (
 
 CREATE TABLE effect (
     run INTEGER NOT NULL REFERENCES run (number),
-    name TEXT NOT NULL,
-    id BLOB NOT NULL,
-    task_id TEXT NOT NULL,
+    position INTEGER NOT NULL,
     attempt INTEGER NOT NULL,
     ordinal INTEGER NOT NULL,
+    id BLOB NOT NULL,
     operation TEXT NOT NULL,
     effect_class TEXT NOT NULL,
     risk TEXT NOT NULL,
@@ -79,7 +78,7 @@ CREATE TABLE effect (
     ended_at INTEGER,
     result TEXT,
     error TEXT,
-    PRIMARY KEY (run, name)
+    PRIMARY KEY (run, position, attempt, ordinal)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE iteration (
@@ -140,18 +139,11 @@ CREATE TABLE transition (
     at INTEGER NOT NULL,
     actor TEXT,
     detail TEXT,
+    checkpoint INTEGER,
     digest BLOB NOT NULL,
     PRIMARY KEY (run, sequence),
     FOREIGN KEY (machine, source, event, target)
         REFERENCES machine_edge (machine, source, event, target)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE checkpoint (
-    run INTEGER NOT NULL REFERENCES run (number),
-    number INTEGER NOT NULL,
-    last_sequence INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    PRIMARY KEY (run, number)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE lease (
