@@ -60,10 +60,9 @@ def _about(history: RunHistory, shown: JsonObject) -> Iterable[tuple[str, str]]:
     yield "trace", run.trace_id
     holder = shown.get("holder")
     if isinstance(holder, dict):
-        yield (
-            "owner",
-            f"pid {holder.get('pid')} on {holder.get('host')} since {holder.get('since')}",
-        )
+        gone = " (gone)" if holder.get("alive") is False else ""
+        where = f"pid {holder.get('pid')} on {holder.get('host')}"
+        yield "owner", f"{where} since {holder.get('since')}{gone}"
 
 
 def _lineage(history: RunHistory) -> str:

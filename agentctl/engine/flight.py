@@ -127,9 +127,11 @@ class FlightDeck:
     def _request(self, flight: Flight, request: EffectRequest, work: Work, now: Instant) -> None:
         """Put a new effect on the ledger, and start or hold it."""
         task = flight.task
-        effect = new_effect(request, self.state.run.id, task, flight.ordinal, now)
+        effect = new_effect(
+            request, self.state.run.id, task, flight.ordinal, len(self.state.effects) + 1, now
+        )
         flight.ordinal += 1
-        work.add(effect)
+        self.state.put_effect(work.add(effect))
         if self.policy.needs_approval(request.effect_class, request.risk, request.approval):
             self._hold(flight, effect, work, now)
             return

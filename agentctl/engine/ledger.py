@@ -38,14 +38,15 @@ def effect_name(task_id: str, attempt: int, ordinal: int) -> str:
 
 
 def new_effect(
-    request: EffectRequest, run_id: str, task: TaskRecord, ordinal: int, now: Instant
+    request: EffectRequest, run_id: str, task: TaskRecord, ordinal: int, number: int, now: Instant
 ) -> EffectRecord:
-    """Return the record of a request that was not made before."""
+    """Return the record of a request that was not made before; `number` counts the run's."""
     input_digest = digest(request.input)
     return EffectRecord(
         id=identity(run_id, task.id, task.attempt, ordinal, request.operation, input_digest),
         name=effect_name(task.id, task.attempt, ordinal),
         task_id=task.id,
+        number=number,
         position=task.position,
         attempt=task.attempt,
         ordinal=ordinal,

@@ -127,7 +127,8 @@ class TaskRecord:
 class EffectRecord:
     """One effect: requested, perhaps dispatched, perhaps confirmed.
 
-    `position` is the task's place in the compiled order. `id` is the identity digest (specification, section 5); `name` is the short local name
+    `number` counts the effects of the run from 1, and `position` is the task's place in the
+    compiled order. `id` is the identity digest (specification, section 5); `name` is the short local name
     `TASK/ATTEMPT.ORDINAL`. `dispatch` counts how often the executor was started.
     """
 
@@ -137,6 +138,7 @@ class EffectRecord:
     id: str
     name: str
     task_id: str
+    number: int
     position: int
     attempt: int
     ordinal: int

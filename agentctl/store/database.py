@@ -45,39 +45,22 @@ class Database:
         self.durability = durability
         self.busy_timeout_ms = busy_timeout_ms
         self._connect = connect
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         wal = refuse_shared(path, allow=shared_filesystem)
         with self.explained():
             self.connection = self._open(wal=wal)
 
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> Transaction:
         """Hold the write lock for one transaction: committed at the end, or rolled back."""
-        with self._lock, self.explained():
-            connection = self.connection
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
+        return Transaction(self, "BEGIN IMMEDIATE", "COMMIT")
 
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Transaction:
         """Read a consistent snapshot."""
-        with self._lock, self.explained():
-            self.connection.execute("BEGIN")
-            try:
-                yield self.connection
-            finally:
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
+        return Transaction(self, "BEGIN", "ROLLBACK")
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in by the last one to leave."""
-        with self._lock, contextlib.suppress(sqlite3.Error):
+        with self.lock, contextlib.suppress(sqlite3.Error):
             self.connection.close()
 
     @contextlib.contextmanager
@@ -116,6 +99,48 @@ class Database:
         connection.execute(f"PRAGMA synchronous={self.durability.upper()}")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
+
+
+class Transaction:
+    """A transaction as a context; written out, since every commit of a run passes here."""
+
+    def __init__(self, database: Database, begin: str, end: str) -> None:
+        self._database = database
+        self._begin = begin
+        self._end = end
+
+    def __enter__(self) -> sqlite3.Connection:
+        """Take the connection's lock and begin."""
+        database = self._database
+        database.lock.acquire()
+        try:
+            database.connection.execute(self._begin)
+        except BaseException as error:
+            database.lock.release()
+            raise self._explained(error) from error
+        return database.connection
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """End as declared, or roll back."""
+        database = self._database
+        try:
+            if error is None:
+                database.connection.execute(self._end)
+                return
+        except sqlite3.Error as failed:
+            error = failed
+        finally:
+            if database.connection.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    database.connection.execute("ROLLBACK")
+            database.lock.release()
+        if isinstance(error, sqlite3.Error):
+            raise self._explained(error) from error
+
+    def _explained(self, error: BaseException) -> BaseException:
+        if not isinstance(error, sqlite3.Error):
+            return error
+        return explain(error, self._database.path, self._database.busy_timeout_ms)
 
 
 def explain(error: sqlite3.Error, path: Path, busy_timeout_ms: int) -> StoreError:

@@ -18,8 +18,9 @@ from agentctl.engine.records import (
 )
 from agentctl.errors import Bug, LeaseLost, StaleVersion
 from agentctl.jsonvalue import canonical
+from agentctl.machines.sets import RUN_ACTIVE
 from agentctl.store.chain import link
-from agentctl.store.rows import text_or_null
+from agentctl.store.rows import first_key, text_or_null
 from agentctl.store.statements import SQL
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _INSERT_TRANSITION = SQL["insert_transition"]
 _LEASE_TOKEN = SQL["lease_token"]
+_RELEASE = SQL["release_lease"]
 _UPDATE_TASK = SQL["update_task"]
 _UPDATE_EFFECT = SQL["update_effect"]
 _INSERT_EFFECT = SQL["insert_effect"]
@@ -51,6 +53,7 @@ class RunJournal:
         sequence: int,
         head: bytes,
         commits: int,
+        released: bool = False,
     ) -> None:
         self._database = database
         self._keeper = keeper
@@ -59,6 +62,7 @@ class RunJournal:
         self._sequence = sequence
         self._head = head
         self._commits = commits
+        self._released = released
         self.run_id = run_id
 
     def commit(self, work: Work) -> None:
@@ -73,17 +77,30 @@ class RunJournal:
             written = write_work(
                 connection, self._number, work, (self._sequence, self._head, self._commits)
             )
+            ends = lets_go(work)
+            if ends:
+                connection.execute(_RELEASE, (self._number, self._token))
         self._sequence, self._head, self._commits = written
+        self._released = self._released or ends
 
     def on_cancel(self, notify: Callable[[str, str], None]) -> None:
         """Call `notify(actor, reason)` from the lease thread when somebody asks to cancel."""
         self._keeper.watch(self._number, self._token, notify)
 
     def release(self) -> None:
-        """Give the lease back."""
+        """Give the lease back, unless the run's last commit did."""
         self._keeper.forget(self._number)
+        if self._released:
+            return
+        self._released = True
         with self._database.writing() as connection:
-            connection.execute(SQL["release_lease"], (self._number, self._token))
+            connection.execute(_RELEASE, (self._number, self._token))
+
+
+def lets_go(work: Work) -> bool:
+    """Return whether a unit of work ends or parks its run, so that nobody needs to own it."""
+    change = work.changes.get(("run", ""))
+    return change is not None and change.record.state not in RUN_ACTIVE
 
 
 def write_work(
@@ -92,6 +109,7 @@ def write_work(
     """Write a unit of work in the open transaction; return the new end of the journal."""
     sequence, head, commits = position
     rows = []
+    place = first_key(number)
     last = sequence + len(work.transitions)
     for move in work.transitions:
         sequence += 1
@@ -100,8 +118,7 @@ def write_work(
         head = link(head, sequence, move, detail, checkpoint)
         rows.append(
             (
-                number,
-                sequence,
+                place + sequence,
                 move.machine,
                 move.entity,
                 move.version,
@@ -179,8 +196,7 @@ def _write_task(connection: sqlite3.Connection, number: int, change: Change) -> 
         text_or_null(task.output),
         text_or_null(task.error),
         text_or_null(task.snapshot),
-        number,
-        task.position,
+        first_key(number) + task.position,
         change.base,
     )
     _compare_and_set(connection, _UPDATE_TASK, values, task)
@@ -193,7 +209,7 @@ def _write_effect(connection: sqlite3.Connection, number: int, change: Change) -
         connection.execute(
             _INSERT_EFFECT,
             (
-                number,
+                first_key(number) + effect.number,
                 effect.position,
                 effect.attempt,
                 effect.ordinal,
@@ -223,10 +239,7 @@ def _write_effect(connection: sqlite3.Connection, number: int, change: Change) -
         effect.ended_at,
         text_or_null(effect.result),
         text_or_null(effect.error),
-        number,
-        effect.position,
-        effect.attempt,
-        effect.ordinal,
+        first_key(number) + effect.number,
         change.base,
     )
     _compare_and_set(connection, _UPDATE_EFFECT, values, effect)

@@ -79,8 +79,8 @@ def take(connection: sqlite3.Connection, number: int, run_id: str, now: Instant)
 def is_alive(row: sqlite3.Row, owner: Owner, now: Instant) -> bool:
     """Return whether the owner on record may still be writing."""
     if row["host"] == owner.host and row["boot"] == owner.boot:
-        return _started(row["pid"]) == row["started"]
-    return bool(row["expires_at"] > now)
+        return bool(_started(row["pid"]) == row["started"])
+    return int(row["expires_at"]) > now
 
 
 def _boot_id() -> str:

@@ -15,17 +15,17 @@ INSERT INTO document (digest, kind, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHIN
 
 -- insert_task --
 -- A planned task that has not moved.
-INSERT INTO task (run, position, id, state, version, attempt) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO task (key, id, state, version, attempt) VALUES (?, ?, ?, ?, ?)
 
 -- update_task --
 -- Compare and set.
 UPDATE task SET state = ?, version = ?, attempt = ?, disposition = ?, started_at = ?,
                 ended_at = ?, due_at = ?, output = ?, error = ?, snapshot = ?
- WHERE run = ? AND position = ? AND version = ?
+ WHERE key = ? AND version = ?
 
 -- insert_effect --
 -- A new line of the ledger.
-INSERT INTO effect (run, position, attempt, ordinal, id, operation, effect_class, risk,
+INSERT INTO effect (key, position, attempt, ordinal, id, operation, effect_class, risk,
                     idempotency, input, input_digest, state, version, dispatch, requested_at,
                     started_at, ended_at, result, error)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -34,7 +34,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 -- Compare and set.
 UPDATE effect SET state = ?, version = ?, dispatch = ?, started_at = ?, ended_at = ?,
                   result = ?, error = ?
- WHERE run = ? AND position = ? AND attempt = ? AND ordinal = ? AND version = ?
+ WHERE key = ? AND version = ?
 
 -- insert_iteration --
 -- A loop's turn that is looked at for the first time.
@@ -68,9 +68,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- insert_transition --
 -- One move; the foreign key refuses what no machine declares.
-INSERT INTO transition (run, sequence, machine, entity, version, source, event, target, at,
-                        actor, detail, checkpoint, digest)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO transition (key, machine, entity, version, source, event, target, at, actor, detail,
+                        checkpoint, digest)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- lease_token --
 -- The newest owner of a run.
@@ -109,21 +109,21 @@ SELECT run.*, document.body AS plan FROM run JOIN document ON digest = plan_dige
 
 -- tasks --
 -- The tasks of a run in compiled order.
-SELECT * FROM task WHERE run = ? ORDER BY position
+SELECT * FROM task WHERE key >= :run << 32 AND key < (:run + 1) << 32 ORDER BY key
 
 -- effects --
--- The ledger of a run, in the order of its tasks, with their ids.
+-- The ledger of a run, oldest request first, with the ids of its tasks.
 SELECT effect.*, task.id AS task_id
-  FROM effect JOIN task ON task.run = effect.run AND task.position = effect.position
- WHERE effect.run = ? ORDER BY effect.position, attempt, ordinal
+  FROM effect JOIN task ON task.key = (:run << 32) + effect.position
+ WHERE effect.key >= :run << 32 AND effect.key < (:run + 1) << 32 ORDER BY effect.key
 
 -- iterations --
 -- The turns of a run's loops.
-SELECT * FROM iteration WHERE run = ? ORDER BY parent, position
+SELECT * FROM iteration WHERE run = :run ORDER BY parent, position
 
 -- approvals --
 -- The questions of a run.
-SELECT * FROM approval WHERE run = ? ORDER BY requested_at, id
+SELECT * FROM approval WHERE run = :run ORDER BY requested_at, id
 
 -- approval_run --
 -- The run of a question.
@@ -131,7 +131,7 @@ SELECT run.id FROM approval JOIN run ON run.number = approval.run WHERE approval
 
 -- memory --
 -- The working memory of a run.
-SELECT key, value FROM memory WHERE run = ? ORDER BY key
+SELECT key, value FROM memory WHERE run = :run ORDER BY key
 
 -- stream_events --
 -- The progress records of a run.
@@ -139,17 +139,17 @@ SELECT * FROM stream_event WHERE run = ? ORDER BY at, task_id, attempt, sequence
 
 -- transitions --
 -- The journal of a run from a sequence number on.
-SELECT * FROM transition WHERE run = ? AND sequence > ? ORDER BY sequence
+SELECT * FROM transition WHERE key > (:run << 32) + :after AND key < (:run + 1) << 32 ORDER BY key
 
 -- journal_head --
 -- The last link of a run's chain, and the number of its last commit.
-SELECT sequence, digest, checkpoint FROM transition WHERE run = ?
- ORDER BY sequence DESC LIMIT 1
+SELECT sequence, digest, checkpoint FROM transition
+ WHERE key >= :run << 32 AND key < (:run + 1) << 32 ORDER BY key DESC LIMIT 1
 
 -- checkpoints --
 -- The commits of a run.
 SELECT checkpoint AS number, sequence AS last_sequence, at FROM transition
- WHERE run = ? AND checkpoint IS NOT NULL ORDER BY sequence
+ WHERE key >= :run << 32 AND key < (:run + 1) << 32 AND checkpoint IS NOT NULL ORDER BY key
 
 -- list_runs --
 -- Runs, newest first.

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 
+def first_key(number: int) -> int:
+    """Return where the rows of a run begin; a row's place in the run is added to it."""
+    return number << 32
+
+
 def text_or_null(value: JsonValue) -> str | None:
     """Return canonical text, or NULL for null."""
     return None if value is None else canonical(value)
@@ -83,6 +88,7 @@ def effect_from(row: sqlite3.Row) -> EffectRecord:
         id=row["id"].hex(),
         name=f"{row['task_id']}/{row['attempt']}.{row['ordinal']}",
         task_id=row["task_id"],
+        number=row["number"],
         position=row["position"],
         attempt=row["attempt"],
         ordinal=row["ordinal"],

@@ -3,8 +3,7 @@
 -- run          one row per run; `number` is its short name in every other table
 -- document     plans and workflow texts by digest, compressed; shared by runs
 -- task         one row per planned task: where it stands, its output or error
--- effect       the ledger: what was asked of the outside, and what came back; keyed by the
---              task's position, so that a run's newest effects share a page
+-- effect       the ledger: what was asked of the outside, and what came back
 -- iteration    one row per turn of a loop that was looked at
 -- approval     durable questions to people
 -- memory       the working memory of a run, newest value per key
@@ -15,6 +14,10 @@
 -- lease        who may write a run: the newest token wins
 -- cancel_request  what somebody asked of a run's live owner
 -- migration    which migrations made this schema, with their checksums
+--
+-- The three tables that grow with every commit have one `key`: the run's number times 2^32 plus
+-- the row's place in the run. Such rows are appended to the last page of their table, so that a
+-- commit touches few pages; `run` and the place can be asked for by name all the same.
 --
 -- Instants are microseconds since 1970-01-01T00:00:00Z. JSON is canonical text. A column that is
 -- absent is NULL, which costs nothing.
@@ -62,8 +65,9 @@ CREATE TABLE run (
 ) STRICT;
 
 CREATE TABLE task (
-    run INTEGER NOT NULL REFERENCES run (number),
-    position INTEGER NOT NULL,
+    key INTEGER PRIMARY KEY,
+    run INTEGER GENERATED ALWAYS AS (key >> 32) VIRTUAL,
+    position INTEGER GENERATED ALWAYS AS (key & 4294967295) VIRTUAL,
     id TEXT NOT NULL,
     state TEXT NOT NULL,
     version INTEGER NOT NULL,
@@ -74,12 +78,13 @@ CREATE TABLE task (
     due_at INTEGER,
     output TEXT,
     error TEXT,
-    snapshot TEXT,
-    PRIMARY KEY (run, position)
-) STRICT, WITHOUT ROWID;
+    snapshot TEXT
+) STRICT;
 
 CREATE TABLE effect (
-    run INTEGER NOT NULL REFERENCES run (number),
+    key INTEGER PRIMARY KEY,
+    run INTEGER GENERATED ALWAYS AS (key >> 32) VIRTUAL,
+    number INTEGER GENERATED ALWAYS AS (key & 4294967295) VIRTUAL,
     position INTEGER NOT NULL,
     attempt INTEGER NOT NULL,
     ordinal INTEGER NOT NULL,
@@ -97,9 +102,8 @@ CREATE TABLE effect (
     started_at INTEGER,
     ended_at INTEGER,
     result TEXT,
-    error TEXT,
-    PRIMARY KEY (run, position, attempt, ordinal)
-) STRICT, WITHOUT ROWID;
+    error TEXT
+) STRICT;
 
 CREATE TABLE iteration (
     run INTEGER NOT NULL REFERENCES run (number),
@@ -148,8 +152,9 @@ CREATE TABLE stream_event (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE transition (
-    run INTEGER NOT NULL REFERENCES run (number),
-    sequence INTEGER NOT NULL,
+    key INTEGER PRIMARY KEY,
+    run INTEGER GENERATED ALWAYS AS (key >> 32) VIRTUAL,
+    sequence INTEGER GENERATED ALWAYS AS (key & 4294967295) VIRTUAL,
     machine TEXT NOT NULL,
     entity TEXT NOT NULL,
     version INTEGER NOT NULL,
@@ -161,10 +166,9 @@ CREATE TABLE transition (
     detail TEXT,
     checkpoint INTEGER,
     digest BLOB NOT NULL,
-    PRIMARY KEY (run, sequence),
     FOREIGN KEY (machine, source, event, target)
         REFERENCES machine_edge (machine, source, event, target)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE lease (
     run INTEGER PRIMARY KEY REFERENCES run (number),

@@ -14,12 +14,13 @@ from agentctl.errors import UnknownRun
 from agentctl.jsonvalue import canonical, digest_text, load_stored
 from agentctl.store.chain import GENESIS
 from agentctl.store.database import Database
-from agentctl.store.journal import RunJournal, write_work
+from agentctl.store.journal import RunJournal, lets_go, write_work
 from agentctl.store.lease import LeaseKeeper, is_alive, take, this_process
 from agentctl.store.migrate import migrate
 from agentctl.store.rows import (
     approval_from,
     effect_from,
+    first_key,
     iteration_from,
     run_from,
     stream_event_from,
@@ -61,9 +62,10 @@ class SqliteStore:
         """Store a new run with its first unit of work, and own it."""
         with self.database.writing() as connection:
             number = _insert_run(connection, new)
-            token = take(connection, number, new.run.id, new.run.created_at)
+            ends = lets_go(work)
+            token = 0 if ends else take(connection, number, new.run.id, new.run.created_at)
             end = write_work(connection, number, work, (0, GENESIS, 0))
-        return self._journal(new.run.id, number, token, end)
+        return self._journal(new.run.id, number, token, end, released=ends)
 
     def claim_run(self, run_id: str, now: Instant) -> RunJournal:
         """Take the lease of an existing run. Raises UnknownRun and RunHeld."""
@@ -71,7 +73,7 @@ class SqliteStore:
             number = _number(connection, run_id)
             token = take(connection, number, run_id, now)
             connection.execute("DELETE FROM cancel_request WHERE run = ?", (number,))
-            head = connection.execute(SQL["journal_head"], (number,)).fetchone()
+            head = connection.execute(SQL["journal_head"], {"run": number}).fetchone()
         end = (0, GENESIS, 0) if head is None else (head[0], head[1], head[2])
         return self._journal(run_id, number, token, end)
 
@@ -81,7 +83,7 @@ class SqliteStore:
             row = connection.execute(SQL["run"], (run_id,)).fetchone()
             if row is None:
                 raise _unknown(run_id)
-            number = (row["number"],)
+            number = {"run": row["number"]}
             return RunHistory(
                 run=run_from(row),
                 plan=cast("JsonObject", load_stored(zlib.decompress(row["plan"]))),
@@ -101,7 +103,9 @@ class SqliteStore:
         """Read the journal from a sequence number on, oldest first."""
         with self.database.reading() as connection:
             number = _number(connection, run_id)
-            rows = connection.execute(SQL["transitions"], (number, after)).fetchall()
+            rows = connection.execute(
+                SQL["transitions"], {"run": number, "after": after}
+            ).fetchall()
         return [(row["sequence"], transition_from(row)) for row in rows]
 
     def stream_events(self, run_id: str) -> list[StreamEvent]:
@@ -149,7 +153,13 @@ class SqliteStore:
         self.database.close()
 
     def _journal(
-        self, run_id: str, number: int, token: int, end: tuple[int, bytes, int]
+        self,
+        run_id: str,
+        number: int,
+        token: int,
+        end: tuple[int, bytes, int],
+        *,
+        released: bool = False,
     ) -> RunJournal:
         sequence, head, commits = end
         return RunJournal(
@@ -161,6 +171,7 @@ class SqliteStore:
             sequence=sequence,
             head=head,
             commits=commits,
+            released=released,
         )
 
 
@@ -179,7 +190,7 @@ def _insert_run(connection: sqlite3.Connection, new: NewRun) -> int:
     connection.executemany(
         SQL["insert_task"],
         [
-            (number, task.position, task.id, task.state, task.version, task.attempt)
+            (first_key(number) + task.position, task.id, task.state, task.version, task.attempt)
             for task in new.tasks
         ],
     )

@@ -39,8 +39,8 @@ def verify_run(store: SqliteStore, run_id: str) -> list[Mismatch]:
     history = store.load_run(run_id)
     with store.database.reading() as connection:
         number = connection.execute(SQL["run_number"], (run_id,)).fetchone()[0]
-        rows = connection.execute(SQL["transitions"], (number, 0)).fetchall()
-        commits = connection.execute(SQL["checkpoints"], (number,)).fetchall()
+        rows = connection.execute(SQL["transitions"], {"run": number, "after": 0}).fetchall()
+        commits = connection.execute(SQL["checkpoints"], {"run": number}).fetchall()
     last: dict[tuple[str, str], Transition] = {}
     broken = _first_broken(run_id, rows, last)
     if broken is not None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from agentctl.engine.document.nodes import Node
 
 _WIDTH = 99
+_OTHER_BREAKS = frozenset("\r\x85\u2028\u2029")
+_BREAKS = _OTHER_BREAKS | {"\n"}
 
 
 def yaml_text(root: Node) -> str:
@@ -60,8 +62,13 @@ def _is_text(key: str) -> bool:
 
 
 def _scalar(node: Scalar) -> yaml.Event:
-    if node.plain:
+    text = node.text
+    if _BREAKS.isdisjoint(text):
+        style = None if node.plain else '"'
+    else:
+        # Only a line feed survives in a block; no other style keeps the rest.
+        style = '"' if not _OTHER_BREAKS.isdisjoint(text) else "|"
+    if style is None:
         # An empty plain scalar is null, which the emitter would write as an empty text.
-        return yaml.ScalarEvent(None, None, (True, True), node.text or "null")
-    style = "|" if "\n" in node.text else '"'
-    return yaml.ScalarEvent(None, None, (False, True), node.text, style=style)
+        return yaml.ScalarEvent(None, None, (True, True), text or "null")
+    return yaml.ScalarEvent(None, None, (False, True), text, style=style)

@@ -42,8 +42,9 @@ CREATE TABLE run (
 ) STRICT;
 
 CREATE TABLE task (
-    run INTEGER NOT NULL REFERENCES run (number),
-    position INTEGER NOT NULL,
+    key INTEGER PRIMARY KEY,
+    run INTEGER GENERATED ALWAYS AS (key >> 32) VIRTUAL,
+    position INTEGER GENERATED ALWAYS AS (key & 4294967295) VIRTUAL,
     id TEXT NOT NULL,
     state TEXT NOT NULL,
     version INTEGER NOT NULL,
@@ -54,12 +55,13 @@ CREATE TABLE task (
     due_at INTEGER,
     output TEXT,
     error TEXT,
-    snapshot TEXT,
-    PRIMARY KEY (run, position)
-) STRICT, WITHOUT ROWID;
+    snapshot TEXT
+) STRICT;
 
 CREATE TABLE effect (
-    run INTEGER NOT NULL REFERENCES run (number),
+    key INTEGER PRIMARY KEY,
+    run INTEGER GENERATED ALWAYS AS (key >> 32) VIRTUAL,
+    number INTEGER GENERATED ALWAYS AS (key & 4294967295) VIRTUAL,
     position INTEGER NOT NULL,
     attempt INTEGER NOT NULL,
     ordinal INTEGER NOT NULL,
@@ -77,9 +79,8 @@ CREATE TABLE effect (
     started_at INTEGER,
     ended_at INTEGER,
     result TEXT,
-    error TEXT,
-    PRIMARY KEY (run, position, attempt, ordinal)
-) STRICT, WITHOUT ROWID;
+    error TEXT
+) STRICT;
 
 CREATE TABLE iteration (
     run INTEGER NOT NULL REFERENCES run (number),
@@ -128,8 +129,9 @@ CREATE TABLE stream_event (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE transition (
-    run INTEGER NOT NULL REFERENCES run (number),
-    sequence INTEGER NOT NULL,
+    key INTEGER PRIMARY KEY,
+    run INTEGER GENERATED ALWAYS AS (key >> 32) VIRTUAL,
+    sequence INTEGER GENERATED ALWAYS AS (key & 4294967295) VIRTUAL,
     machine TEXT NOT NULL,
     entity TEXT NOT NULL,
     version INTEGER NOT NULL,
@@ -141,10 +143,9 @@ CREATE TABLE transition (
     detail TEXT,
     checkpoint INTEGER,
     digest BLOB NOT NULL,
-    PRIMARY KEY (run, sequence),
     FOREIGN KEY (machine, source, event, target)
         REFERENCES machine_edge (machine, source, event, target)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE lease (
     run INTEGER PRIMARY KEY REFERENCES run (number),
