@@ -68,6 +68,32 @@ def _finite(text: str) -> float:
     return number
 
 
+def exceeds(value: JsonValue, limit_bytes: int) -> bool:
+    """Return whether a value's canonical text is surely longer than a limit.
+
+    Cheaper than writing the text, and it stops as soon as the limit is passed: shared parts of
+    a small object can stand for an enormous text.
+    """
+    left = limit_bytes
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, str):
+            left -= len(one) + 2
+        elif isinstance(one, dict):
+            left -= 2
+            stack.extend(one)
+            stack.extend(one.values())
+        elif isinstance(one, list):
+            left -= 2
+            stack.extend(one)
+        else:
+            left -= 1
+        if left < 0:
+            return True
+    return False
+
+
 def _refuse_constant(name: str) -> JsonValue:
     raise ValueError(f"{name} is not a JSON number")
 

@@ -14,6 +14,7 @@ from attr import frozen
 
 from agentctl.errors import EffectError
 from agentctl.jsonvalue import canonical
+from agentctl.limits import OUTPUT_BYTES_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -64,7 +65,9 @@ def _json(name: str, result: object) -> JsonValue:
     """Return the result as it is if JSON can hold it."""
     value = cast("JsonValue", result)
     try:
-        canonical(value)
+        if len(canonical(value)) > OUTPUT_BYTES_MAX:
+            message = f"{name} returned more than {OUTPUT_BYTES_MAX:,} bytes"
+            raise EffectError(message, code="output_too_large")
     except (TypeError, ValueError) as error:
         raise EffectError(
             f"{name} returned what JSON cannot hold: {error}", code="not_json"

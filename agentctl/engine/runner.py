@@ -144,7 +144,7 @@ class Runner:
         if why is None:
             conclude(self.state, work, now)
         else:
-            self.scheduler.settle(now)
+            self.scheduler.withdraw_undispatched(now)
             stop(self.state, work, now, event=why.event, error=why.error, actor=why.actor)
 
     async def _wait_for_retry(self, loop: asyncio.AbstractEventLoop) -> bool:
@@ -176,7 +176,9 @@ class Runner:
     async def _fly_together(self, loop: asyncio.AbstractEventLoop) -> None:
         flying: dict[asyncio.Task[Landing], Flight] = {}
         while True:
-            for flight in self.scheduler.to_dispatch():
+            # After an interruption nothing new starts; what flies comes down by itself.
+            ready = [] if self.interruption else self.scheduler.to_dispatch()
+            for flight in ready:
                 flight.to_dispatch = False
                 task = loop.create_task(self._dispatch(flight))
                 flying[task] = flight
@@ -188,7 +190,7 @@ class Runner:
             for task in landed:
                 self._airborne.discard(task)
                 self._land(flying.pop(task), task.result())
-            if flying or self.scheduler.to_dispatch():
+            if flying or (self.scheduler.to_dispatch() and not self.interruption):
                 self._commit(loop)
 
     async def _dispatch_alone(self, flight: Flight) -> Landing:

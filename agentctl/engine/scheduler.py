@@ -36,6 +36,8 @@ from agentctl.engine.retry import retry_due
 from agentctl.engine.scope import task_scope
 from agentctl.engine.template import render
 from agentctl.errors import AgentctlError, Bug, EffectError
+from agentctl.jsonvalue import exceeds
+from agentctl.limits import OUTPUT_BYTES_MAX
 from agentctl.machines.names import EffectStates, TaskStates
 
 if TYPE_CHECKING:
@@ -128,6 +130,14 @@ class Scheduler:
         error: JsonObject = {"code": "cancelled", "message": "cancelled in mid-flight"}
         self._move_effect(flight, interruption_event(flight.effect), now, error=error)
         flight.outcome = Interrupted()
+
+    def withdraw_undispatched(self, now: Instant) -> None:
+        """Cancel effects that were started on the ledger but never reached an executor."""
+        for flight in self.to_dispatch():
+            error: JsonObject = {"code": "cancelled", "message": "cancelled before dispatch"}
+            self._move_effect(flight, "abort", now, error=error)
+            flight.outcome = Interrupted()
+        self.settle(now)
 
     def rearm(self, now: Instant) -> None:
         """Make every retry that is due a candidate again."""
@@ -304,6 +314,9 @@ class Scheduler:
         self.state.put_task(task)
 
     def _checked(self, plan: PlanTask, done: Done) -> Done | Failed:
+        if exceeds(done.result.output, OUTPUT_BYTES_MAX):
+            message = f"output of {plan.id} has more than {OUTPUT_BYTES_MAX:,} bytes"
+            return Failed({"code": "output_too_large", "message": message})
         if plan.output_schema is None:
             return done
         from agentctl.engine.schema_check import validate

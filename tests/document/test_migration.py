@@ -12,7 +12,7 @@ from agentctl.engine.document.model import Workflow
 from agentctl.engine.document.reader import read_document
 from agentctl.engine.document.tree import parse_tree
 from agentctl.engine.document.writing import yaml_text
-from tests.document.reading import PLAYBOOK, workflow_text, values
+from tests.document.reading import PLAYBOOK, values, workflow_text
 from tests.document.test_text import OBJECTS
 
 OLD = """\

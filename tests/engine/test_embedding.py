@@ -203,3 +203,19 @@ def test_a_cancelled_host_leaves_a_run_that_can_be_resumed(bench: Bench) -> None
     (run,) = bench.engine.store.list_runs()
     assert run.state == "running"
     assert bench.engine.resume_sync(run.id).state == "succeeded"
+
+
+def test_an_enormous_result_fails_its_task_and_not_the_engine(bench: Bench) -> None:
+    @bench.engine.action("work")
+    async def work() -> dict[str, str]:
+        return {"text": "x" * (200 << 20)}
+
+    outcome = bench.run(workflow(task("t", "action:work")))
+    assert child(outcome.error, "code") == "output_too_large"
+
+
+def test_an_output_that_grows_by_repetition_is_bounded(bench: Bench) -> None:
+    given = {f"part{n}": "${{ inputs.text }}" for n in range(400)}
+    document = workflow(task("t", "action:assign", with_=given), inputs={"text": ""})
+    outcome = bench.run(document, text="x" * 100_000)
+    assert child(outcome.error, "code") == "output_too_large"

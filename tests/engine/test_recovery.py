@@ -248,3 +248,22 @@ def test_a_run_that_is_over_is_replayed_without_effects(bench: Bench) -> None:
 def test_an_unknown_run_is_named(bench: Bench) -> None:
     with pytest.raises(UnknownRun, match="nope"):
         bench.engine.resume_sync("nope")
+
+
+def test_an_interruption_starts_nothing_new_and_leaves_nothing_started(bench: Bench) -> None:
+    @bench.engine.action("first", idempotency="idempotent")
+    async def first() -> dict[str, int]:
+        bench.engine.interrupt("ada", "enough")
+        return {}
+
+    document = workflow(
+        *(task(f"t{n}", "action:first") for n in range(3)),
+        task("after", "action:first", "t0", "t1", "t2"),
+        runtime={"maxConcurrency": 3},
+    )
+    outcome = bench.run(document)
+    assert outcome.exit_code == 130
+    effects = bench.engine.history(outcome.run_id).effects
+    assert {one.task_id for one in effects} == {"t0", "t1", "t2"}
+    assert {one.state for one in effects} <= {"succeeded", "cancelled"}
+    assert verify_run(bench.engine.store, outcome.run_id) == []

@@ -51,9 +51,9 @@ def core_value(text: str) -> JsonScalar:
     if _INTEGER.fullmatch(text):
         return int(_bounded(text))
     if _OCTAL.fullmatch(text):
-        return int(_bounded(text)[2:], 8)
+        return int(_bounded(text), 0)
     if _HEX.fullmatch(text):
-        return int(_bounded(text)[2:], 16)
+        return int(_bounded(text), 0)
     if _FLOAT.fullmatch(text):
         return _number(_bounded(text))
     if _NOT_FINITE.fullmatch(text):

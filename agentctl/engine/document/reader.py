@@ -145,7 +145,7 @@ def read_data(raw: bytes, file: str) -> JsonObject:
 
 def _class_of(
     root: Mapping, file: str, found: list[Diagnostic]
-) -> type[Workflow] | type[PackManifest] | None:
+) -> type[Workflow | PackManifest] | None:
     node = root.entries.get("apiVersion")
     if node is None:
         help: str | None = f"start with apiVersion: {WORKFLOW_VERSIONS[0]}"
