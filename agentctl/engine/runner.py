@@ -189,7 +189,12 @@ class Runner:
             landed = sorted(done, key=lambda task: flying[task].task.position)
             for task in landed:
                 self._airborne.discard(task)
-                self._land(flying.pop(task), task.result())
+                flight = flying.pop(task)
+                if task.cancelled() and self.interruption:
+                    # It was cancelled before its first step, so nothing was dispatched.
+                    flight.to_dispatch = True
+                else:
+                    self._land(flight, task.result())
             if flying or (self.scheduler.to_dispatch() and not self.interruption):
                 self._commit(loop)
 
