@@ -40,7 +40,7 @@ def human(
         _effects(history),
     ]
     if still is not None:
-        parts.append(visible(f"it stands still: {still.reason}\n  {still.next_step}"))
+        parts.append(f"it stands still: {visible(still.reason)}\n  {visible(still.next_step)}")
     if run.output not in (None, {}):
         parts.append("output\n" + _pretty(run.output))
     if verbose:

@@ -99,7 +99,9 @@ def _started(pid: int) -> int | None:
     except OSError:
         return None
     # The second field is the program's name in parentheses and may hold anything.
-    return int(text.rpartition(")")[2].split()[19])
+    fields = text.rpartition(")")[2].split()
+    # A zombie is dead: only its parent has not asked how it ended.
+    return None if fields[0] in ("Z", "X") else int(fields[19])
 
 
 @define

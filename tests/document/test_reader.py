@@ -229,3 +229,11 @@ def test_places_are_found_for_any_path() -> None:
     assert places.locate("spec.tasks[0].retry.maxAttempts") == (9, 7)
     assert places.locate("nowhere") == (1, 1)
     assert places.locate("") == (1, 1)
+
+
+def test_parts_are_equal_by_what_they_say() -> None:
+    first, second = read_workflow(workflow_text()), read_workflow(workflow_text())
+    assert first == second
+    assert first != read_workflow(workflow_text("  output: {verbose: true}\n"))
+    assert first.spec.output != first.spec.runtime
+    assert repr(first.spec.output) == "Output(verbose=False, show_diff=True)"

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from attr import frozen
 
-from agentctl.engine.document.fields import item
+from agentctl.engine.document.fields import Part, item
 from agentctl.engine.document.policy_model import (
     Memory,
     Output,
@@ -63,8 +63,8 @@ MIB = 1 << 20
 DAY_SECONDS = 86_400
 
 
-@frozen(kw_only=True)
-class Metadata:
+@frozen(kw_only=True, eq=False, repr=False)
+class Metadata(Part):
     """What a workflow is called."""
 
     name: str = item("Name of the workflow.", minLength=1)
@@ -72,16 +72,16 @@ class Metadata:
     labels: dict[str, str] = item("Free labels.", factory=dict)
 
 
-@frozen(kw_only=True)
-class Retry:
+@frozen(kw_only=True, eq=False, repr=False)
+class Retry(Part):
     """How often an attempt is repeated after a definite failure that may pass."""
 
     max_attempts: int = item("Attempts in all.", 1, minimum=1, maximum=20)
     backoff_ms: int = item("Base of the exponential back-off.", 0, minimum=0, maximum=60_000)
 
 
-@frozen(kw_only=True)
-class Provider:
+@frozen(kw_only=True, eq=False, repr=False)
+class Provider(Part):
     """Where models are asked."""
 
     kind: ProviderKind = item("Protocol of the provider.")
@@ -91,16 +91,16 @@ class Provider:
     headers: dict[str, Secret] = item("Further request headers.", factory=dict)
 
 
-@frozen(kw_only=True)
-class Reasoning:
+@frozen(kw_only=True, eq=False, repr=False)
+class Reasoning(Part):
     """How much a model should think."""
 
     effort: Literal["none", "low", "medium", "high", "xhigh", "max"] | None = item("Effort.", None)
     mode: str | None = item("Mode of reasoning.", None)
 
 
-@frozen(kw_only=True)
-class UsageLimit:
+@frozen(kw_only=True, eq=False, repr=False)
+class UsageLimit(Part):
     """Bounds of one agent task's usage."""
 
     max_input_tokens: int | None = item("Input tokens.", None, minimum=1)
@@ -108,8 +108,8 @@ class UsageLimit:
     max_cost_usd: float | None = item("Cost in US dollars.", None, exclusiveMinimum=0)
 
 
-@frozen(kw_only=True)
-class Agent:
+@frozen(kw_only=True, eq=False, repr=False)
+class Agent(Part):
     """A bounded model task: what it is told, what it may use, how long it may take."""
 
     provider: str = item("Name of the provider.")
@@ -132,8 +132,8 @@ class Agent:
     provider_options: dict[str, Json] = item("Options of the provider.", factory=dict)
 
 
-@frozen(kw_only=True)
-class Container:
+@frozen(kw_only=True, eq=False, repr=False)
+class Container(Part):
     """A container for one process."""
 
     image: str = item("NAME@sha256:… or sha256:…, local only.")
@@ -143,8 +143,8 @@ class Container:
     pids_limit: int = item("Processes.", 64, minimum=1, maximum=4096)
 
 
-@frozen(kw_only=True)
-class Action:
+@frozen(kw_only=True, eq=False, repr=False)
+class Action(Part):
     """A deterministic step under a name."""
 
     kind: ActionKind = item("What it does.")
@@ -167,8 +167,8 @@ class Action:
     capabilities: list[str] = item("What the extension can do.", factory=list)
 
 
-@frozen(kw_only=True)
-class Tool:
+@frozen(kw_only=True, eq=False, repr=False)
+class Tool(Part):
     """What a model may call."""
 
     kind: ToolKind = item("What it does.")
@@ -186,8 +186,8 @@ class Tool:
     approval: ApprovalName = item("Whether a person is asked.", "policy")
 
 
-@frozen(kw_only=True)
-class Foreach:
+@frozen(kw_only=True, eq=False, repr=False)
+class Foreach(Part):
     """One child per item."""
 
     items: list[Json] = item("The items.")
@@ -195,16 +195,16 @@ class Foreach:
     max_items: int = item("Bound.", 32, minimum=1, maximum=256)
 
 
-@frozen(kw_only=True)
-class Matrix:
+@frozen(kw_only=True, eq=False, repr=False)
+class Matrix(Part):
     """One child per combination."""
 
     axes: dict[str, list[Json]] = item("Values by axis.")
     max_items: int = item("Bound.", 32, minimum=1, maximum=256)
 
 
-@frozen(kw_only=True)
-class Loop:
+@frozen(kw_only=True, eq=False, repr=False)
+class Loop(Part):
     """Iterations while a condition holds."""
 
     max_iterations: int = item("Bound.", minimum=1, maximum=64)
@@ -212,16 +212,16 @@ class Loop:
     initial: Json = item("The previous output of the first iteration.", None)
 
 
-@frozen(kw_only=True)
-class RouteCase:
+@frozen(kw_only=True, eq=False, repr=False)
+class RouteCase(Part):
     """One typed case."""
 
     equals: Json = item("The value.")
     tasks: list[str] = item("Its destinations.")
 
 
-@frozen(kw_only=True)
-class Route:
+@frozen(kw_only=True, eq=False, repr=False)
+class Route(Part):
     """Where to go on."""
 
     select: str = item("Exact template of the value.")
@@ -229,8 +229,8 @@ class Route:
     default: list[str] = item("Destinations when no case fits.", factory=list)
 
 
-@frozen(kw_only=True)
-class Compensate:
+@frozen(kw_only=True, eq=False, repr=False)
+class Compensate(Part):
     """How a task is undone."""
 
     uses: str = item("action:NAME of the inverse.")
@@ -239,8 +239,8 @@ class Compensate:
     timeout_seconds: int | None = item("Time.", None, minimum=1, maximum=DAY_SECONDS)
 
 
-@frozen(kw_only=True)
-class Task:
+@frozen(kw_only=True, eq=False, repr=False)
+class Task(Part):
     """One node of the workflow."""
 
     id: str = item("Unique name.", pattern="^[A-Za-z0-9_][A-Za-z0-9_-]*$")
@@ -262,8 +262,8 @@ class Task:
     output_schema: Json = item("JSON Schema of the output.", None)
 
 
-@frozen(kw_only=True)
-class Subworkflow:
+@frozen(kw_only=True, eq=False, repr=False)
+class Subworkflow(Part):
     """A reusable part with typed boundaries."""
 
     version: str = item("Semantic version.")
@@ -274,16 +274,16 @@ class Subworkflow:
     tasks: list[Task] = item("Its tasks.", minItems=1)
 
 
-@frozen(kw_only=True)
-class CompensationPolicy:
+@frozen(kw_only=True, eq=False, repr=False)
+class CompensationPolicy(Part):
     """When and how inverses run."""
 
     on_failure: Literal["manual", "automatic"] = item("When.", "manual")
     approval: ApprovalName = item("Whether a person is asked.", "policy")
 
 
-@frozen(kw_only=True)
-class McpServer:
+@frozen(kw_only=True, eq=False, repr=False)
+class McpServer(Part):
     """A server of the Model Context Protocol."""
 
     url: str = item("Address.")
@@ -292,8 +292,8 @@ class McpServer:
     protocol_version: str = item("Version.", "2025-11-25")
 
 
-@frozen(kw_only=True)
-class A2aPeer:
+@frozen(kw_only=True, eq=False, repr=False)
+class A2aPeer(Part):
     """A remote agent."""
 
     card_url: str = item("Address of its card.")
@@ -304,8 +304,8 @@ class A2aPeer:
     poll_interval_ms: int = item("Time between them.", 1000, minimum=1)
 
 
-@frozen(kw_only=True)
-class Spec:
+@frozen(kw_only=True, eq=False, repr=False)
+class Spec(Part):
     """Everything a workflow declares."""
 
     inputs: dict[str, Json] = item("Typed default inputs.", factory=dict)
@@ -330,8 +330,8 @@ class Spec:
     output: Output = item("What the CLI shows.", factory=Output)
 
 
-@frozen(kw_only=True)
-class Workflow:
+@frozen(kw_only=True, eq=False, repr=False)
+class Workflow(Part):
     """A whole document."""
 
     api_version: Literal["agentctl.dev/v1", "agentctl.dev/v1alpha1"] = item("Version.")
@@ -340,16 +340,16 @@ class Workflow:
     spec: Spec = item("What it does.")
 
 
-@frozen(kw_only=True)
-class PackDependency:
+@frozen(kw_only=True, eq=False, repr=False)
+class PackDependency(Part):
     """A pack that another needs."""
 
     version: str = item("Version range.")
     source: Json = item("Where it comes from.")
 
 
-@frozen(kw_only=True)
-class PackManifest:
+@frozen(kw_only=True, eq=False, repr=False)
+class PackManifest(Part):
     """A pack: actions, agents and workflows under one name and version."""
 
     api_version: Literal["agentctl.dev/pack/v1", "agentctl.dev/pack/v1alpha1"] = item("Version.")

@@ -10,19 +10,19 @@ from typing import Any, Literal
 
 from attr import frozen
 
-from agentctl.engine.document.fields import item
+from agentctl.engine.document.fields import Part, item
 
 
-@frozen(kw_only=True)
-class LockedTrust:
+@frozen(kw_only=True, eq=False, repr=False)
+class LockedTrust(Part):
     """Who vouched for a pack when it was locked."""
 
     status: str = item("unsigned, or what the signature said.")
     key: str | None = item("Name of the publisher's key.", None)
 
 
-@frozen(kw_only=True)
-class LockedPack:
+@frozen(kw_only=True, eq=False, repr=False)
+class LockedPack(Part):
     """One pack, exactly as it was found."""
 
     name: str = item("Dotted name.", minLength=1)
@@ -34,8 +34,8 @@ class LockedPack:
     trust: LockedTrust | None = item("Who vouched for it.", None)
 
 
-@frozen(kw_only=True)
-class PackLock:
+@frozen(kw_only=True, eq=False, repr=False)
+class PackLock(Part):
     """The lock file beside a workflow."""
 
     api_version: Literal["agentctl.dev/pack-lock/v1"] = item("Version.")

@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from attr import frozen
 
-from agentctl.engine.document.fields import item
+from agentctl.engine.document.fields import Part, item
 from agentctl.engine.document.secret_model import Secret
 
 
-@frozen(kw_only=True)
-class NetworkPolicy:
+@frozen(kw_only=True, eq=False, repr=False)
+class NetworkPolicy(Part):
     """Which connections may be made."""
 
     allowed_schemes: list[str] = item("Schemes.", factory=list)
@@ -26,8 +26,8 @@ class NetworkPolicy:
     custom_ca: Secret | None = item("Certificates of a private authority.", None)
 
 
-@frozen(kw_only=True)
-class Policy:
+@frozen(kw_only=True, eq=False, repr=False)
+class Policy(Part):
     """What the workflow may do."""
 
     workspace_root: str = item("Folder of the workflow's files.", ".")
@@ -49,8 +49,8 @@ class Policy:
     )
 
 
-@frozen(kw_only=True)
-class Embedding:
+@frozen(kw_only=True, eq=False, repr=False)
+class Embedding(Part):
     """How long-term memory is compared."""
 
     provider: str = item("Provider.", "local_hash")
@@ -58,8 +58,8 @@ class Embedding:
     model: str | None = item("Model.", None)
 
 
-@frozen(kw_only=True)
-class LongTermMemory:
+@frozen(kw_only=True, eq=False, repr=False)
+class LongTermMemory(Part):
     """Memory that outlives a run."""
 
     provider: Literal["sqlite"] = item("Where it is kept.", "sqlite")
@@ -68,16 +68,16 @@ class LongTermMemory:
     embedding: Embedding | None = item("How entries are compared.", None)
 
 
-@frozen(kw_only=True)
-class Memory:
+@frozen(kw_only=True, eq=False, repr=False)
+class Memory(Part):
     """Working memory of the run, and long-term memory."""
 
     working: dict[str, Any] = item("Initial values.", factory=dict)
     long_term: LongTermMemory | None = item("Long-term memory.", None)
 
 
-@frozen(kw_only=True)
-class PackReference:
+@frozen(kw_only=True, eq=False, repr=False)
+class PackReference(Part):
     """A pack that the workflow uses."""
 
     name: str = item("Dotted name.", minLength=1)
@@ -87,8 +87,8 @@ class PackReference:
     integrity: str | None = item("sha256: digest of the manifest.", None)
 
 
-@frozen(kw_only=True)
-class PackTrust:
+@frozen(kw_only=True, eq=False, repr=False)
+class PackTrust(Part):
     """Which packs are trusted."""
 
     unsigned: Literal["allow", "warn", "deny"] = item("What an unsigned pack may do.", "warn")
@@ -98,8 +98,8 @@ class PackTrust:
     keys: list[Any] = item("Keys of trusted publishers.", factory=list)
 
 
-@frozen(kw_only=True)
-class Budgets:
+@frozen(kw_only=True, eq=False, repr=False)
+class Budgets(Part):
     """Bounds of a whole run; absent is unlimited, and reaching one exactly is allowed."""
 
     max_provider_requests: int | None = item("Requests to providers.", None, minimum=1)
@@ -117,8 +117,8 @@ class Budgets:
     max_cost_microusd: int | None = item("Cost in millionths of a dollar.", None, minimum=1)
 
 
-@frozen(kw_only=True)
-class ModelPrice:
+@frozen(kw_only=True, eq=False, repr=False)
+class ModelPrice(Part):
     """Prices of one model, in millionths of a dollar per million tokens."""
 
     input_microusd_per_million_tokens: int = item("Input.", minimum=0)
@@ -128,16 +128,16 @@ class ModelPrice:
     cache_write_microusd_per_million_tokens: int | None = item("Cache writes.", None, minimum=0)
 
 
-@frozen(kw_only=True)
-class Pricing:
+@frozen(kw_only=True, eq=False, repr=False)
+class Pricing(Part):
     """A versioned price table."""
 
     version: str = item("Version of the table.")
     models: dict[str, ModelPrice] = item("Prices by provider/model.", factory=dict)
 
 
-@frozen(kw_only=True)
-class Runtime:
+@frozen(kw_only=True, eq=False, repr=False)
+class Runtime(Part):
     """Bounds of the run."""
 
     max_concurrency: int = item("Tasks at the same time.", 1, minimum=1, maximum=64)
@@ -146,8 +146,8 @@ class Runtime:
     pricing: Pricing | None = item("Prices.", None)
 
 
-@frozen(kw_only=True)
-class Output:
+@frozen(kw_only=True, eq=False, repr=False)
+class Output(Part):
     """What the CLI shows."""
 
     verbose: bool = item("Whether it is verbose.", default=False)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from attr import frozen
 
-from agentctl.engine.document.fields import item
+from agentctl.engine.document.fields import Part, item
 
 
-@frozen(kw_only=True)
-class SecretProcess:
+@frozen(kw_only=True, eq=False, repr=False)
+class SecretProcess(Part):
     """A program that prints the secret."""
 
     command: str = item("Program; its name must be in policy.secretProcessAllowlist.")
@@ -20,8 +20,8 @@ class SecretProcess:
     output_limit_bytes: int = item("Output.", 16 << 10, minimum=1, maximum=64 << 10)
 
 
-@frozen(kw_only=True)
-class Secret:
+@frozen(kw_only=True, eq=False, repr=False)
+class Secret(Part):
     """Exactly one place where a secret is found."""
 
     env: str | None = item("Environment variable.", None, pattern="^[A-Za-z_][A-Za-z0-9_]*$")

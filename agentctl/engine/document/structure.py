@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Looking for the nearest name is slow; only a hostile file has more problems than this.
+HELPED_MAX = 1000
+
 
 @frozen
 class Placed:
@@ -171,7 +174,7 @@ def _object_hook(made: BaseConverter, cls: Any) -> Hook:
         for key, entry in node.entries.items():
             attribute = known.get(key)
             if attribute is None:
-                help = did_you_mean(key, known)
+                help = did_you_mean(key, known) if len(placed.found) < HELPED_MAX else None
                 placed.refuse(f"unknown field {key!r}", help, at=node.keys[key], step=key)
             else:
                 sound &= _read_field(made, placed.inside(entry, key), attribute, values)
