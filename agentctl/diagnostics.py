@@ -10,6 +10,8 @@ from typing import Literal
 
 from attr import field, frozen
 
+from agentctl.value import Value
+
 DiagnosticCode = Literal[
     "budget_exceeded",
     "dependency_cycle",
@@ -36,8 +38,8 @@ DiagnosticCode = Literal[
 Severity = Literal["error", "warning"]
 
 
-@frozen(kw_only=True)
-class Diagnostic:
+@frozen(kw_only=True, eq=False, repr=False)
+class Diagnostic(Value):
     """One problem. `line` and `column` count from 1; None where there is no text to point at.
 
     `path` is written like `spec.tasks[2].retry.maxAttempts`.

@@ -23,6 +23,7 @@ from agentctl.engine.values.layers import invocation_layers, merge_layers
 from agentctl.errors import DocumentError, SourceError, UsageError
 from agentctl.jsonvalue import canonical
 from agentctl.limits import DOCUMENT_BYTES_MAX
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 UNNAMED = "<workflow>"
 
 
-@frozen(kw_only=True)
-class Loaded:
+@frozen(kw_only=True, eq=False, repr=False)
+class Loaded(Value):
     """A compiled workflow: its plan, its text, and the variables that the invocation adds."""
 
     plan: Plan

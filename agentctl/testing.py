@@ -35,7 +35,7 @@ T = TypeVar("T")
 EPOCH: Instant = 1_750_000_000_000_000
 
 
-@define
+@define(eq=False, repr=False)
 class ManualClock:
     """A clock that moves only when told, or when something sleeps on it."""
 
@@ -54,7 +54,7 @@ class ManualClock:
         self.instant = max(self.instant, due)
 
 
-@define
+@define(eq=False, repr=False)
 class FixedEntropy:
     """Ids that count up, the same in every test."""
 
@@ -79,7 +79,7 @@ def die() -> None:
     raise SimulatedCrash
 
 
-@define
+@define(eq=False, repr=False)
 class CrashPoint:
     """Crashes before or after the n-th commit; `crash` may also be a real kill -9.
 

@@ -164,7 +164,7 @@ def kill_at(
     raise BrokenClaimError(f"{workflow} ended without {event}")
 
 
-def read(*arguments: str) -> Any:  # noqa: ANN401  (JSON)
+def read(*arguments: str) -> Any:
     """Return the data of a command's JSON output."""
     ended = subprocess.run(
         [*PROGRAM, "--output", "json", *arguments],

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, cast
 from attr import field, frozen
 
 from agentctl.errors import PrerequisiteError
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,8 +40,8 @@ _PROCESS_KINDS: Final = frozenset({"builtin.shell.exec", "extension.process"})
 _INTERPRETER: Final = re.compile(r"(python|pypy|node|ruby|perl|bash|sh|zsh|deno|php)[0-9.]*")
 
 
-@frozen(kw_only=True)
-class Check:
+@frozen(kw_only=True, eq=False, repr=False)
+class Check(Value):
     """One thing that was looked at: `present`, or what is wrong with it."""
 
     name: str
@@ -52,8 +53,8 @@ class Check:
         return {"name": self.name, "status": self.status, "detail": self.detail}
 
 
-@frozen(kw_only=True)
-class Readiness:
+@frozen(kw_only=True, eq=False, repr=False)
+class Readiness(Value):
     """All that was looked at, and what could not be."""
 
     checks: tuple[Check, ...]

@@ -7,7 +7,6 @@ EffectError with `ambiguous`.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, cast
 
 from attr import frozen
@@ -15,6 +14,7 @@ from attr import frozen
 from agentctl.errors import EffectError
 from agentctl.jsonvalue import canonical
 from agentctl.limits import OUTPUT_BYTES_MAX
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 OPERATION = "python.function"
 
 
-@frozen(kw_only=True)
-class FunctionAction:
+@frozen(kw_only=True, eq=False, repr=False)
+class FunctionAction(Value):
     """A function under the name that workflows use; `wants_key`: it takes `idempotency_key`."""
 
     name: str
@@ -80,4 +80,6 @@ async def _call(action: FunctionAction, arguments: JsonObject) -> object:
         return await cast("Awaitable[object]", action.call(**arguments))
     if not action.in_thread:
         return action.call(**arguments)
+    import asyncio  # late: compiling needs no event loop
+
     return await asyncio.to_thread(lambda: action.call(**arguments))

@@ -16,7 +16,7 @@ from agentctl.errors import SourceError, SourceMissing
 from agentctl.limits import VARS_FILE_BYTES_MAX, VARS_FILES_MAX, VARS_FILES_TOTAL_BYTES_MAX
 
 
-@define
+@define(eq=False, repr=False)
 class SourceBudget:
     """What one compilation may still read; several readers can share it."""
 

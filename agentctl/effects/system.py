@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,8 @@ class SystemTimer:
 
     async def sleep_until(self, due: Instant) -> None:
         """Return when the clock has reached `due`."""
+        import asyncio  # late: compiling needs no event loop
+
         while (left := due - self._clock.now()) > 0:  # noqa: ASYNC110 - a clock sends no event
             await asyncio.sleep(min(left / 1_000_000, LONGEST_SLEEP_SECONDS))
 

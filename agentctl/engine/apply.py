@@ -23,6 +23,7 @@ from agentctl.engine.records import (
     TaskRecord,
     Transition,
 )
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,15 +91,15 @@ def _rebuilt(record: R, changes: dict[str, object]) -> R:
     return cast("R", cls(**{**dict(zip(names, read(record), strict=True)), **changes}))
 
 
-@frozen
-class Change:
+@frozen(eq=False, repr=False)
+class Change(Value):
     """A record to write, and the version that must still be stored (None: it is new)."""
 
     base: int | None
     record: Record
 
 
-@define
+@define(eq=False, repr=False)
 class Work:
     """One unit of work: moves, records, memory and stream events of a single commit."""
 

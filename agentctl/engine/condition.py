@@ -17,6 +17,7 @@ from agentctl.engine.expression import (
     compile_expression,
     parse_expression,
 )
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +29,8 @@ _CACHE_ENTRIES_MAX: Final = 1024
 _CACHE_TEXT_CHARS_MAX: Final = 1024
 
 
-@frozen
-class Condition:
+@frozen(eq=False, repr=False)
+class Condition(Value):
     """A parsed condition; `expression` is the template as written, without outer white space."""
 
     expression: str

@@ -16,6 +16,7 @@ from agentctl.engine.template import parse_condition
 from agentctl.jsonvalue import digest
 from agentctl.machines.names import IterationStates
 from agentctl.machines.sets import TASK_SATISFIED
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from agentctl.engine.plan import PlanTask
@@ -34,8 +35,8 @@ GUARD_FALSE = "the loop's guard was false"
 AGGREGATES = frozenset({"aggregate", "loop_aggregate", "subworkflow_aggregate"})
 
 
-@frozen
-class Skip:
+@frozen(eq=False, repr=False)
+class Skip(Value):
     """A task that will not run: the event that says so and the output that explains it."""
 
     event: TaskEvent

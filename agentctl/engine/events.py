@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from attr import field, frozen
 
 from agentctl.machines.names import RunStates
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,8 +31,8 @@ EXIT_CODES: Mapping[str, int] = {
 PARKED_EXIT_CODE = 3
 
 
-@frozen(kw_only=True)
-class Event:
+@frozen(kw_only=True, eq=False, repr=False)
+class Event(Value):
     """One thing that happened and is stored.
 
     `event_type` is `MACHINE.EVENT` for a transition (`task.succeed`), or the provider's own
@@ -52,8 +53,8 @@ class Event:
     source_run_id: str | None = None
 
 
-@frozen(kw_only=True)
-class RunOutcome:
+@frozen(kw_only=True, eq=False, repr=False)
+class RunOutcome(Value):
     """Where a run stands when the engine lets go of it; `tasks` counts tasks by state."""
 
     run_id: str

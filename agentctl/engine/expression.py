@@ -20,6 +20,7 @@ from attr import frozen
 
 from agentctl.errors import AgentctlError
 from agentctl.suggest import did_you_mean
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -95,8 +96,8 @@ class Scope:
         return resolve(path, self)
 
 
-@frozen(kw_only=True)
-class Expression:
+@frozen(kw_only=True, eq=False, repr=False)
+class Expression(Value):
     """One parsed expression; `position` is where its `${{` stands in the text."""
 
     path: Path

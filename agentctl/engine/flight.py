@@ -15,6 +15,7 @@ from agentctl.engine.records import ApprovalRecord
 from agentctl.errors import AgentctlError, Bug, EffectError
 from agentctl.jsonvalue import canonical, digest_text
 from agentctl.machines.names import ApprovalStates, EffectStates
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from agentctl.clock import Instant
@@ -29,15 +30,15 @@ if TYPE_CHECKING:
     from agentctl.machines.names import TaskEvent
 
 
-@frozen
-class Done:
+@frozen(eq=False, repr=False)
+class Done(Value):
     """The attempt gave a result."""
 
     result: TaskResult
 
 
-@frozen
-class Failed:
+@frozen(eq=False, repr=False)
+class Failed(Value):
     """The attempt failed; `retryable` says that the failure is definite and may pass."""
 
     error: JsonObject
@@ -45,22 +46,22 @@ class Failed:
     event: TaskEvent = "fail"
 
 
-@frozen
-class Parked:
+@frozen(eq=False, repr=False)
+class Parked(Value):
     """The attempt waits for a person, with the event that says for what."""
 
     event: TaskEvent
 
 
-@frozen
-class Interrupted:
+@frozen(eq=False, repr=False)
+class Interrupted(Value):
     """The attempt was cancelled in mid-flight."""
 
 
 Outcome: TypeAlias = "Done | Failed | Parked | Interrupted"
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Flight:
     """A running attempt: its program, the effect it waits for, and its outcome at the end.
 
@@ -78,8 +79,8 @@ class Flight:
     outcome: Outcome | None = field(default=None)
 
 
-@frozen
-class FlightDeck:
+@frozen(eq=False, repr=False)
+class FlightDeck(Value):
     """What every flight of a run shares."""
 
     state: RunState

@@ -12,6 +12,7 @@ from attr import frozen
 
 from agentctl.machines.names import TaskStates
 from agentctl.machines.sets import TASK_BLOCKED, TASK_LIVE, TASK_SATISFIED, TASK_UNSATISFIED
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,8 +36,8 @@ COLOURS: Final[Mapping[Tone, tuple[str, str]]] = {
 }
 
 
-@frozen(kw_only=True)
-class Box:
+@frozen(kw_only=True, eq=False, repr=False)
+class Box(Value):
     """A task as drawn."""
 
     name: str
@@ -44,8 +45,8 @@ class Box:
     tone: Tone
 
 
-@frozen(kw_only=True)
-class Arrow:
+@frozen(kw_only=True, eq=False, repr=False)
+class Arrow(Value):
     """`target` waits for `source`; `label` says on which case of a router."""
 
     source: str
@@ -53,8 +54,8 @@ class Arrow:
     label: str = ""
 
 
-@frozen(kw_only=True)
-class Graph:
+@frozen(kw_only=True, eq=False, repr=False)
+class Graph(Value):
     """What is drawn, in compiled order."""
 
     title: str

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from attr import frozen
 
+from agentctl.value import Value
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -21,8 +23,8 @@ FUNCTION_KIND: Final = "python.function"
 """The kind of an action that an embedding service registered."""
 
 
-@frozen(kw_only=True)
-class KindFacts:
+@frozen(kw_only=True, eq=False, repr=False)
+class KindFacts(Value):
     """The facts of one kind of action.
 
     `idempotency` is what holds when the action declares none; `declares` says whether it may.
@@ -44,8 +46,8 @@ class KindFacts:
         return self.effect_class in MUTATING or self.kind in _REMEMBERING
 
 
-@frozen(kw_only=True)
-class ToolFacts:
+@frozen(kw_only=True, eq=False, repr=False)
+class ToolFacts(Value):
     """What the executor of a kind of tool does; a tool's declaration must agree."""
 
     kind: str
@@ -53,8 +55,8 @@ class ToolFacts:
     capability: str
 
 
-@frozen(kw_only=True)
-class ProviderFacts:
+@frozen(kw_only=True, eq=False, repr=False)
+class ProviderFacts(Value):
     """What a kind of provider can do; `options` are the allowed `providerOptions`."""
 
     kind: str

@@ -21,6 +21,7 @@ from agentctl.engine.document.reader import read_data, read_document
 from agentctl.engine.kinds import PROCESS_KINDS
 from agentctl.engine.versions import Version, in_range, is_range, parse_version
 from agentctl.errors import DocumentError, SourceError, SourceMissing
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,8 +50,8 @@ class Files(Protocol):
         ...
 
 
-@frozen(kw_only=True)
-class Wanted:
+@frozen(kw_only=True, eq=False, repr=False)
+class Wanted(Value):
     """A pack as somebody asks for it; `file` and `place` say where."""
 
     name: str
@@ -63,8 +64,8 @@ class Wanted:
     base: str
 
 
-@frozen(kw_only=True)
-class ResolvedPack:
+@frozen(kw_only=True, eq=False, repr=False)
+class ResolvedPack(Value):
     """A pack that was found. `file` names it for people, `base` is its folder for files."""
 
     manifest: PackManifest
@@ -87,15 +88,15 @@ class Trust(Protocol):
         ...
 
 
-@frozen
-class TrustAll:
+@frozen(eq=False, repr=False)
+class TrustAll(Value):
     """The trust of a manifest in itself, when it is checked alone."""
 
     unsigned: Literal["allow", "warn", "deny"] = "allow"
     allow_unsigned_process: bool = True
 
 
-@define
+@define(eq=False, repr=False)
 class PackResolver:
     """Finds packs and their dependencies; the packs stand in order of discovery."""
 

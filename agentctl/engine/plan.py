@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from attr import field, frozen
 
 from agentctl.jsonvalue import digest
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,8 +36,8 @@ FailureBehavior = Literal["stop", "continue"]
 FORMAT_VERSION = 1
 
 
-@frozen(kw_only=True)
-class Expansion:
+@frozen(kw_only=True, eq=False, repr=False)
+class Expansion(Value):
     """Where an expanded child comes from: parent task, position and bound values."""
 
     parent: str
@@ -44,16 +45,16 @@ class Expansion:
     binding: JsonObject
 
 
-@frozen(kw_only=True)
-class RetryPlan:
+@frozen(kw_only=True, eq=False, repr=False)
+class RetryPlan(Value):
     """How often one task may be attempted, and the base of its exponential back-off."""
 
     max_attempts: int = 1
     backoff_ms: int = 0
 
 
-@frozen(kw_only=True)
-class CompensatePlan:
+@frozen(kw_only=True, eq=False, repr=False)
+class CompensatePlan(Value):
     """The inverse action of a task."""
 
     uses: str
@@ -62,8 +63,8 @@ class CompensatePlan:
     timeout_seconds: int
 
 
-@frozen(kw_only=True)
-class PlanTask:
+@frozen(kw_only=True, eq=False, repr=False)
+class PlanTask(Value):
     """One task as it will run.
 
     `uses_name` by `uses_kind`: the definition's name (action, agent); the child ids (aggregate);
@@ -97,8 +98,8 @@ class PlanTask:
     previous: str | None = None
 
 
-@frozen(kw_only=True)
-class Plan:
+@frozen(kw_only=True, eq=False, repr=False)
+class Plan(Value):
     """A whole compiled workflow.
 
     `definitions` has the normalised fragments that executors need, in document spelling, with

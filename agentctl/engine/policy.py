@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 
 from attr import evolve, frozen
 
+from agentctl.value import Value
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -29,8 +31,8 @@ APPROVED_AS_MUTATION: Final[frozenset[EffectClass]] = frozenset(
 _HIGH_RISKS: Final[frozenset[Risk]] = frozenset({"high", "critical"})
 
 
-@frozen(kw_only=True)
-class Policy:
+@frozen(kw_only=True, eq=False, repr=False)
+class Policy(Value):
     """The decisions of one plan. An empty `tools_allow` allows whatever is not denied."""
 
     approval: ApprovalMode = "mutations"

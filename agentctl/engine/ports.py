@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from attr import field, frozen
 
+from agentctl.value import Value
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 
-@frozen(kw_only=True)
-class NewRun:
+@frozen(kw_only=True, eq=False, repr=False)
+class NewRun(Value):
     """Everything the first commit of a run writes."""
 
     run: RunRecord
@@ -40,8 +42,8 @@ class NewRun:
     source: str = ""
 
 
-@frozen(kw_only=True)
-class EffectRequest:
+@frozen(kw_only=True, eq=False, repr=False)
+class EffectRequest(Value):
     """What a task asks an executor to do.
 
     `hints` is for the executor alone (limits, a registered function): it never reaches the
@@ -61,8 +63,8 @@ class EffectRequest:
     hints: Mapping[str, object] = field(factory=dict)
 
 
-@frozen(kw_only=True)
-class EffectContext:
+@frozen(kw_only=True, eq=False, repr=False)
+class EffectContext(Value):
     """What every executor is given beside the effect itself.
 
     `emit(event_type, payload)` persists one bounded progress record before it returns.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from attr import field, frozen
 
 from agentctl.machines.compiled import APPROVAL, EFFECT, ITERATION, RUN, TASK
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,8 +45,8 @@ Idempotency = Literal["pure", "idempotent", "keyed", "at_most_once", "unknown"]
 Risk = Literal["low", "medium", "high", "critical"]
 
 
-@frozen(kw_only=True)
-class Transition:
+@frozen(kw_only=True, eq=False, repr=False)
+class Transition(Value):
     """The proof of one move: what moved, how, when, by whom and why.
 
     `entity` names the record within its run ("" for the run itself). `version` is the record's
@@ -64,8 +65,8 @@ class Transition:
     detail: JsonValue = None
 
 
-@frozen(kw_only=True)
-class RunRecord:
+@frozen(kw_only=True, eq=False, repr=False)
+class RunRecord(Value):
     """One run of one plan."""
 
     machine: ClassVar[MachineName] = "run"
@@ -94,8 +95,8 @@ class RunRecord:
         return ""
 
 
-@frozen(kw_only=True)
-class TaskRecord:
+@frozen(kw_only=True, eq=False, repr=False)
+class TaskRecord(Value):
     """One task of one run; `position` is its place in the compiled order.
 
     `snapshot` keeps the working memory that a waiting task read, until it is over.
@@ -123,8 +124,8 @@ class TaskRecord:
         return self.id
 
 
-@frozen(kw_only=True)
-class EffectRecord:
+@frozen(kw_only=True, eq=False, repr=False)
+class EffectRecord(Value):
     """One effect: requested, perhaps dispatched, perhaps confirmed.
 
     `number` counts the effects of the run from 1, and `position` is the task's place in the
@@ -168,8 +169,8 @@ class EffectRecord:
         return f"agentctl-{self.id[:40]}"
 
 
-@frozen(kw_only=True)
-class IterationRecord:
+@frozen(kw_only=True, eq=False, repr=False)
+class IterationRecord(Value):
     """One iteration of a loop; `id` is the child task's id."""
 
     machine: ClassVar[MachineName] = "iteration"
@@ -187,8 +188,8 @@ class IterationRecord:
         return self.id
 
 
-@frozen(kw_only=True)
-class ApprovalRecord:
+@frozen(kw_only=True, eq=False, repr=False)
+class ApprovalRecord(Value):
     """A durable question to a person, bound to the exact effect it would allow."""
 
     machine: ClassVar[MachineName] = "approval"
@@ -212,8 +213,8 @@ class ApprovalRecord:
         return self.id
 
 
-@frozen(kw_only=True)
-class MemoryWrite:
+@frozen(kw_only=True, eq=False, repr=False)
+class MemoryWrite(Value):
     """One change of working memory, with the task that made it."""
 
     key: str
@@ -221,8 +222,8 @@ class MemoryWrite:
     task_id: str
 
 
-@frozen(kw_only=True)
-class StreamEvent:
+@frozen(kw_only=True, eq=False, repr=False)
+class StreamEvent(Value):
     """One bounded progress record of a provider stream."""
 
     task_id: str
@@ -235,8 +236,8 @@ class StreamEvent:
     at: Instant
 
 
-@frozen(kw_only=True)
-class RunHistory:
+@frozen(kw_only=True, eq=False, repr=False)
+class RunHistory(Value):
     """What is stored about one run, as the engine resumes from it."""
 
     run: RunRecord

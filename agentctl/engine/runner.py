@@ -18,6 +18,7 @@ from agentctl.engine.ports import EffectContext
 from agentctl.engine.scheduler import Scheduler
 from agentctl.engine.stream import StreamWriter, stream_event
 from agentctl.errors import AgentctlError, EffectError, LeaseLost, StoreError
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 
-@frozen(kw_only=True)
-class RunPorts:
+@frozen(kw_only=True, eq=False, repr=False)
+class RunPorts(Value):
     """What a run is given from outside."""
 
     clock: Clock
@@ -42,8 +43,8 @@ class RunPorts:
     listeners: Sequence[Listener] = ()
 
 
-@frozen
-class Interruption:
+@frozen(eq=False, repr=False)
+class Interruption(Value):
     """Why a run must stop now: the run's event, who asked, and the words for it."""
 
     event: StopEvent
@@ -51,8 +52,8 @@ class Interruption:
     error: JsonObject
 
 
-@frozen
-class Landing:
+@frozen(eq=False, repr=False)
+class Landing(Value):
     """How one dispatch ended: a value, an error, or neither when time or a person ended it."""
 
     value: JsonValue = None
@@ -61,7 +62,7 @@ class Landing:
     interrupted: bool = False
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Runner:
     """Drives one run until it ends or parks.
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 TRANSITIONS_PER_COMMIT_MAX = 512
 
 
-@define
+@define(eq=False, repr=False)
 class Scheduler:
     """Turns ready tasks into flights, and landed flights into moves."""
 

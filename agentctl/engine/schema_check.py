@@ -16,6 +16,7 @@ from attr import frozen
 
 from agentctl.engine.expression import json_type
 from agentctl.jsonvalue import canonical, digest
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,8 +44,8 @@ _MESSAGE_CHARS_MAX: Final = 240
 _TOO_DEEP: Final = "the schema refers to itself without end, or is nested too deeply"
 
 
-@frozen
-class Violation:
+@frozen(eq=False, repr=False)
+class Violation(Value):
     """One thing that does not fit; `path` is written like `inputs.list[2].name`."""
 
     path: str

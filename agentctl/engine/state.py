@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 
-@define
+@define(eq=False, repr=False)
 class RunState:
     """Everything the scheduler knows, indexed for constant-time decisions."""
 

@@ -13,6 +13,7 @@ from attr import frozen
 from agentctl.engine.view import pending_approvals
 from agentctl.machines.names import RunStates, TaskStates
 from agentctl.machines.sets import EFFECT_UNSETTLED, RUN_FINAL, TASK_LIVE
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from agentctl.clock import Instant
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject
 
 
-@frozen(kw_only=True)
-class Stillness:
+@frozen(kw_only=True, eq=False, repr=False)
+class Stillness(Value):
     """What a run waits for, and the command that would let it go on."""
 
     reason: str

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonValue
 
 
-@define
+@define(eq=False, repr=False)
 class StreamWriter:
     """Numbers stream records per attempt and holds them for the next commit."""
 

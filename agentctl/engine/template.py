@@ -30,6 +30,7 @@ from agentctl.engine.expression import (
 )
 from agentctl.jsonvalue import canonical
 from agentctl.limits import TEMPLATE_TEXT_BYTES_MAX
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,8 +66,8 @@ _CACHE_ENTRIES_MAX: Final = 4096
 _CACHE_TEXT_CHARS_MAX: Final = 1024
 
 
-@frozen
-class Template:
+@frozen(eq=False, repr=False)
+class Template(Value):
     """A parsed text: literal texts and expressions in order, no two texts side by side."""
 
     parts: tuple[str | Expression, ...]
@@ -83,8 +84,8 @@ class Template:
         return None if isinstance(only, str) else only
 
 
-@frozen
-class Renderer:
+@frozen(eq=False, repr=False)
+class Renderer(Value):
     """A compiled value. `render(scope)` raises MissingValue or TemplateError."""
 
     render: Callable[[Scope], JsonValue] = field(eq=False)
@@ -92,16 +93,16 @@ class Renderer:
     paths: tuple[Path, ...] = ()
 
 
-@frozen
-class PlacedPath:
+@frozen(eq=False, repr=False)
+class PlacedPath(Value):
     """A path and where in the document it is used, such as `spec.tasks[0].with.text`."""
 
     place: str
     path: Path
 
 
-@frozen
-class PlacedError:
+@frozen(eq=False, repr=False)
+class PlacedError(Value):
     """A malformed template and where in the document it stands."""
 
     place: str

@@ -13,6 +13,8 @@ from typing import Final, TypeAlias
 
 from attr import frozen
 
+from agentctl.value import Value
+
 _VERSION: Final = re.compile(
     r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})"
     r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?"
@@ -35,8 +37,8 @@ class Version:
     pre: tuple[bool, tuple[_Identifier, ...]] = (True, ())
 
 
-@frozen
-class _Bound:
+@frozen(eq=False, repr=False)
+class _Bound(Value):
     operator: str
     parts: tuple[int, ...]
     pre: str

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from attr import define, field, frozen
 
+from agentctl.value import Value
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -28,8 +30,8 @@ _LOOP = 26.0
 _SWEEPS = 12
 
 
-@frozen
-class Link:
+@frozen(eq=False, repr=False)
+class Link(Value):
     """A directed edge and the size of its label."""
 
     source: str
@@ -37,8 +39,8 @@ class Link:
     label: Size = (0.0, 0.0)
 
 
-@frozen
-class Route:
+@frozen(eq=False, repr=False)
+class Route(Value):
     """Where an edge runs: curves and straight pieces in turn, and the middle of its label."""
 
     points: tuple[Point, ...]
@@ -46,8 +48,8 @@ class Route:
     is_loop: bool = False
 
 
-@frozen
-class Layout:
+@frozen(eq=False, repr=False)
+class Layout(Value):
     """Sizes and places in pixels; `routes` follow the order of the links."""
 
     width: float
@@ -56,7 +58,7 @@ class Layout:
     routes: tuple[Route, ...]
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class _Slot:
     """A place in a column: a node's box, or an edge passing through."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from attr import frozen
 
 from agentctl.machines.layout import Link, lay_out
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +36,8 @@ _ARROW = """\
  orient="auto"><path d="M0 0L8 4L0 8z" fill="#57606a"/></marker></defs>"""
 
 
-@frozen(kw_only=True)
-class Node:
+@frozen(kw_only=True, eq=False, repr=False)
+class Node(Value):
     """A box: its lines of text, whether it is an end or marked as live, and its colours.
 
     `colours` are fill and border, over those of its kind.
@@ -49,8 +50,8 @@ class Node:
     colours: tuple[str, str] | None = None
 
 
-@frozen(kw_only=True)
-class Edge:
+@frozen(kw_only=True, eq=False, repr=False)
+class Edge(Value):
     """An arrow between two boxes and the lines of its label."""
 
     source: str

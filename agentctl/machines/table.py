@@ -12,6 +12,7 @@ from attr import field, frozen
 
 from agentctl.errors import Bug, IllegalTransition
 from agentctl.jsonvalue import digest
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,8 +23,8 @@ S = TypeVar("S", bound=str)
 E = TypeVar("E", bound=str)
 
 
-@frozen(kw_only=True, eq=False)
-class Table(Generic[S, E]):
+@frozen(kw_only=True, eq=False, repr=False)
+class Table(Value, Generic[S, E]):
     """The states, events and legal moves of one machine.
 
     The meanings name every state and event in order of declaration, the initial state first.

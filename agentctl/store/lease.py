@@ -18,6 +18,7 @@ from attr import define, field, frozen
 from agentctl.clock import iso
 from agentctl.errors import RunHeld, StoreError
 from agentctl.store.statements import SQL
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,8 +34,8 @@ RENEWAL_SECONDS = 5.0
 POLL_SECONDS = 0.25
 
 
-@frozen(kw_only=True)
-class Owner:
+@frozen(kw_only=True, eq=False, repr=False)
+class Owner(Value):
     """A process that may own runs."""
 
     host: str
@@ -104,14 +105,14 @@ def _started(pid: int) -> int | None:
     return None if fields[0] in ("Z", "X") else int(fields[19])
 
 
-@define
+@define(eq=False, repr=False)
 class _Held:
     token: int
     notify: Callable[[str, str], None]
     told: bool = False
 
 
-@define
+@define(eq=False, repr=False)
 class LeaseKeeper:
     """Renews the leases of this process's runs and passes on requests to cancel."""
 

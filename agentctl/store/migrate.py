@@ -16,6 +16,7 @@ from attr import frozen
 from agentctl.errors import SchemaTooNew, StoreCorrupt
 from agentctl.machines.compiled import TABLES
 from agentctl.store.database import APPLICATION_ID
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     import sqlite3
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 NEWEST = 1
 
 
-@frozen
-class Migration:
+@frozen(eq=False, repr=False)
+class Migration(Value):
     """One step of the schema."""
 
     version: int

@@ -14,6 +14,7 @@ from agentctl.machines.compiled import TABLES
 from agentctl.store.chain import GENESIS, link
 from agentctl.store.rows import text_or_null, transition_from
 from agentctl.store.statements import SQL
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     import sqlite3
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from agentctl.store.sqlite import SqliteStore
 
 
-@frozen(kw_only=True)
-class Mismatch:
+@frozen(kw_only=True, eq=False, repr=False)
+class Mismatch(Value):
     """One row that does not fit; `sequence` is None for a record."""
 
     run_id: str

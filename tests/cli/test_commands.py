@@ -49,7 +49,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 def _until_dispatched(tmp_path: Path, end: Callable[[int, str], None]) -> Result:
     """Run a slow workflow, and call `end` with its pid and run id while its effect is out."""
-    (tmp_path / "slow.json").write_text(json.dumps(SLOW))
+    (tmp_path / "slow.json").write_text(json.dumps(SLOW), encoding="utf-8")
     args = ("run", str(tmp_path / "slow.json"), "--db", str(tmp_path / "t.db"))
     started = start_cli(*args, "--output", "jsonl")
     assert started.stdout is not None
@@ -170,7 +170,9 @@ def test_looking_makes_no_database(tmp_path: Path) -> None:
 def test_the_schema_is_written_to_a_file(tmp_path: Path) -> None:
     target = tmp_path / "schema.json"
     run_json("schema", "--write", str(target)).expect(0)
-    assert json.loads(target.read_text()) == run_json("schema").expect(0).at("/data")
+    assert json.loads(target.read_text(encoding="utf-8")) == run_json("schema").expect(0).at(
+        "/data"
+    )
 
 
 def test_a_preview_writes_nothing_and_shows_the_difference(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def _workflow(folder: Path, action: JsonObject, **policy: object) -> Path:
         "metadata": {"name": "w"},
         "spec": spec,
     }
-    (folder / "workflow.json").write_text(json.dumps(body))
+    (folder / "workflow.json").write_text(json.dumps(body), encoding="utf-8")
     return folder
 
 
@@ -64,7 +64,7 @@ def test_what_a_helper_needs_itself_is_not_examined(tmp_path: Path) -> None:
 
 def test_a_script_is_looked_for_in_the_working_directory(tmp_path: Path) -> None:
     program = tmp_path / "python3"
-    program.write_text("#!/bin/sh\n")
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
     program.chmod(0o755)
     (tmp_path / "helpers").mkdir()
     action: JsonObject = {
@@ -83,7 +83,7 @@ def test_a_script_is_looked_for_in_the_working_directory(tmp_path: Path) -> None
         "process:host:command": "present",
         "process:host:script": "missing_or_not_file",
     }
-    (tmp_path / "helpers" / "analyze.py").write_text("PRIVATE CONTENT")
+    (tmp_path / "helpers" / "analyze.py").write_text("PRIVATE CONTENT", encoding="utf-8")
     shown = _doctor(folder).expect(0)
     assert _statuses(shown)["process:host:script"] == "present"
     assert shown.at("/data/unverified/0/status") == "unchecked"
@@ -126,7 +126,7 @@ def test_a_missing_credential_is_named(tmp_path: Path) -> None:
         "metadata": {"name": "w"},
         "spec": spec,
     }
-    (tmp_path / "workflow.json").write_text(json.dumps(body))
+    (tmp_path / "workflow.json").write_text(json.dumps(body), encoding="utf-8")
     shown = _doctor(tmp_path).expect(6)
     assert shown.at("/data/ready") is False
     assert shown.at("/data/checks/0/status") == "missing"

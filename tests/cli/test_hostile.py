@@ -41,7 +41,9 @@ def test_a_missing_document_names_the_file(tmp_path: Path) -> None:
 
 def test_an_escape_sequence_in_a_document_does_not_reach_the_terminal(tmp_path: Path) -> None:
     file = tmp_path / "w.yaml"
-    file.write_text('apiVersion: agentctl.dev/v1\nkind: Workflow\nevil: "\x1b[31m"\n')
+    file.write_text(
+        'apiVersion: agentctl.dev/v1\nkind: Workflow\nevil: "\x1b[31m"\n', encoding="utf-8"
+    )
     assert "\x1b" not in run_cli("check", str(file), "--color", "never").expect(2).stderr
 
 
@@ -76,7 +78,7 @@ def test_a_read_only_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_database_below_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
+    (tmp_path / "file").write_text("x", encoding="utf-8")
     shown = run_json("run", HELLO, "--db", str(tmp_path / "file" / "t.db")).expect(5)
     assert "Traceback" not in shown.stdout
 

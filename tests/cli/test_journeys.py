@@ -32,7 +32,7 @@ class Desk:
         """Write a workflow."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(body))
+        path.write_text(json.dumps(body), encoding="utf-8")
         return path
 
     def run(self, file: Path, *more: str, workspace: Path | None = None) -> Result:
@@ -91,7 +91,7 @@ def test_a01_hello_checks_plans_and_runs(desk: Desk) -> None:
 
 def test_a02_invalid_yaml_gives_located_diagnostics(tmp_path: Path) -> None:
     file = tmp_path / "invalid.yaml"
-    file.write_text("apiVersion: [agentctl.dev/v1\nkind: Workflow\n")
+    file.write_text("apiVersion: [agentctl.dev/v1\nkind: Workflow\n", encoding="utf-8")
     shown = run_json("check", str(file)).expect(2)
     first = shown.items("/diagnostics")[0]
     assert first["code"] == "yaml_syntax"
@@ -144,7 +144,7 @@ def test_a19_an_input_file_is_overridden_by_single_inputs(desk: Desk) -> None:
         "tasks": [{"id": "one", "uses": "action:assign", "with": {"x": 1}}],
     }
     given = desk.folder / "inputs.json"
-    given.write_text('{"name":"file","count":2}')
+    given.write_text('{"name":"file","count":2}', encoding="utf-8")
     file = desk.file("inputs.json.workflow", workflow(spec))
     ran = desk.run(file, "--inputs-file", str(given), "--input", "count=3").expect(0)
     assert ran.at("/data/output") == {"name": "file", "count": 3}
@@ -342,7 +342,7 @@ def test_sources_3_instructions_from_a_file_are_shown_as_a_digest(desk: Desk) ->
     del agents["writer"]["instructions"]
     file = desk.file("workflow.json", workflow(spec))
     assert "instructionsFile" in run_json("check", str(file)).expect(2).stdout
-    (desk.folder / "missing.md").write_text("HIDDEN INSTRUCTIONS")
+    (desk.folder / "missing.md").write_text("HIDDEN INSTRUCTIONS", encoding="utf-8")
     run_json("check", str(file)).expect(0)
     plan = run_json("plan", str(file)).expect(0)
     assert "instructionsDigest" in plan.stdout

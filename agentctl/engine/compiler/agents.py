@@ -12,6 +12,7 @@ from attr import frozen
 
 from agentctl.engine.kinds import PROVIDERS, TOOLS
 from agentctl.suggest import did_you_mean
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from agentctl.diagnostics import DiagnosticCode
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 _ENDPOINT_REQUIRED = frozenset({"azure_openai", "openai_compatible"})
 
 
-@frozen
-class AgentStage:
+@frozen(eq=False, repr=False)
+class AgentStage(Value):
     """Checks providers, agents and tools of one document."""
 
     spec: Spec

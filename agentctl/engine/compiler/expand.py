@@ -17,6 +17,7 @@ from agentctl.engine.kinds import KINDS
 from agentctl.engine.plan import CompensatePlan, Expansion, PlanTask, RetryPlan
 from agentctl.jsonvalue import digest
 from agentctl.limits import SUBWORKFLOW_DEPTH_MAX, TASKS_MAX
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,8 +34,8 @@ class ExpansionTooLarge(Exception):
     """The expansion passed a fixed bound; the message says which."""
 
 
-@frozen(kw_only=True)
-class Around:
+@frozen(kw_only=True, eq=False, repr=False)
+class Around(Value):
     """Where a unit is expanded: the prefix of its ids, its boundary, and how deep it is."""
 
     namespace: str = ""
@@ -42,8 +43,8 @@ class Around:
     depth: int = 0
 
 
-@frozen(kw_only=True)
-class Where:
+@frozen(kw_only=True, eq=False, repr=False)
+class Where(Value):
     """One instance of a task: what all its parts share."""
 
     unit: Unit
@@ -59,7 +60,7 @@ class Where:
         return self.around.namespace + self.task.id
 
 
-@define
+@define(eq=False, repr=False)
 class Expander:
     """Writes out units; `tasks` grows in declaration order, an aggregate after its children."""
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from attr import define, field, frozen
 
+from agentctl.value import Value
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -23,8 +25,8 @@ UsesForm: TypeAlias = Literal["action", "agent", "workflow", "router"]
 USES_FORMS: Final[tuple[UsesForm, ...]] = ("action", "agent", "workflow", "router")
 
 
-@frozen(kw_only=True, eq=False)
-class ActionEntry:
+@frozen(kw_only=True, eq=False, repr=False)
+class ActionEntry(Value):
     """An action under its full name; `definition` is its normalised JSON."""
 
     name: str
@@ -37,8 +39,8 @@ class ActionEntry:
     place: str
 
 
-@frozen(kw_only=True, eq=False)
-class AgentEntry:
+@frozen(kw_only=True, eq=False, repr=False)
+class AgentEntry(Value):
     """An agent with its final instructions and the variables that it brings."""
 
     name: str
@@ -48,8 +50,8 @@ class AgentEntry:
     place: str
 
 
-@frozen(kw_only=True)
-class Scope:
+@frozen(kw_only=True, eq=False, repr=False)
+class Scope(Value):
     """What the names in one file mean: as written, to the full name.
 
     `owns_spec` tells whether the variables of the workflow document are visible.
@@ -61,15 +63,15 @@ class Scope:
     owns_spec: bool
 
 
-@frozen(kw_only=True)
-class Uses:
+@frozen(kw_only=True, eq=False, repr=False)
+class Uses(Value):
     """What a task uses: the form and the full name ("" for a router)."""
 
     form: UsesForm
     name: str
 
 
-@define(kw_only=True, eq=False)
+@define(kw_only=True, eq=False, repr=False)
 class Unit:
     """One list of tasks. `place` is where its fields stand in `file`, `base` the file's folder.
 
@@ -106,7 +108,7 @@ class Unit:
         return f"{place}.{inside}" if inside else place
 
 
-@define(kw_only=True)
+@define(kw_only=True, eq=False, repr=False)
 class Library:
     """Everything that can be used, by full name; the root unit stands first in `units`."""
 

@@ -24,6 +24,7 @@ from agentctl.engine.compiler.templates import check_templates, unit_view
 from agentctl.engine.packs import PackResolver, TrustAll
 from agentctl.engine.values.capture import CapturedSources
 from agentctl.jsonvalue import digest
+from agentctl.value import Value
 from agentctl.version import VERSION
 
 if TYPE_CHECKING:
@@ -36,16 +37,16 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 
-@frozen(kw_only=True)
-class PackResult:
+@frozen(kw_only=True, eq=False, repr=False)
+class PackResult(Value):
     """What a manifest exports, unless there are errors; and every diagnostic."""
 
     plan: JsonObject | None
     diagnostics: Sequence[Diagnostic]
 
 
-@frozen(kw_only=True)
-class PackFile:
+@frozen(kw_only=True, eq=False, repr=False)
+class PackFile(Value):
     """A manifest to compile: its bytes, its name for people, and where its references start."""
 
     raw: bytes

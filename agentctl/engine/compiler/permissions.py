@@ -16,6 +16,7 @@ from agentctl.engine.kinds import KINDS, PROCESS_KINDS
 from agentctl.engine.policy import Policy, program_allowed, program_name
 from agentctl.engine.template import is_template
 from agentctl.suggest import did_you_mean
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject
 
 
-@frozen
-class PermissionStage:
+@frozen(eq=False, repr=False)
+class PermissionStage(Value):
     """Compares what the document does with what its policy lists."""
 
     spec: Spec

@@ -16,6 +16,7 @@ from agentctl.engine.compiler.sources import warn_of_templates
 from agentctl.engine.template import TemplateError, parse_condition
 from agentctl.engine.values.layers import check_binding
 from agentctl.limits import EXPANSION_ITEMS_MAX, LOOP_ITERATIONS_MAX
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from agentctl.engine.compiler.library import Unit
@@ -38,8 +39,8 @@ def check_repetition(unit: Unit, report: Report) -> None:
             checks.loop(task.loop)
 
 
-@frozen(kw_only=True)
-class _Checks:
+@frozen(kw_only=True, eq=False, repr=False)
+class _Checks(Value):
     unit: Unit
     position: int
     task: Task

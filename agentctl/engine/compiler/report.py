@@ -28,7 +28,7 @@ class Places(Protocol):
         ...
 
 
-@define
+@define(eq=False, repr=False)
 class Report:
     """The problems of one compilation; `places` has the locator of each file."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 
-@define
+@define(eq=False, repr=False)
 class SchemaStage:
     """Checks schemas; the same schema is looked at once."""
 

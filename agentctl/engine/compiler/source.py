@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from attr import field, frozen
 
 from agentctl.engine.values.capture import CapturedSources
+from agentctl.value import Value
 from agentctl.version import VERSION
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject
 
 
-@frozen(kw_only=True)
-class KnownAction:
+@frozen(kw_only=True, eq=False, repr=False)
+class KnownAction(Value):
     """A Python function that the embedding service registered under a name."""
 
     name: str
@@ -34,8 +35,8 @@ class KnownAction:
     input_schema: JsonObject | None = None
 
 
-@frozen(kw_only=True)
-class CompileSource:
+@frozen(kw_only=True, eq=False, repr=False)
+class CompileSource(Value):
     """One document to compile.
 
     `file` is its name for people, `folder` the directory that its file references start from
@@ -53,8 +54,8 @@ class CompileSource:
     version: str = VERSION
 
 
-@frozen(kw_only=True)
-class CompileResult:
+@frozen(kw_only=True, eq=False, repr=False)
+class CompileResult(Value):
     """The plan, unless there are errors; every diagnostic; the variable layers by owner.
 
     `layers` maps `spec` and `spec.tasks.ID` (and the tasks of sub-workflows) to their layers,

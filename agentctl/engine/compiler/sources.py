@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 
-@define
+@define(eq=False, repr=False)
 class Captured:
     """A SourceReader that reads every file once and keeps its digest.
 
@@ -65,7 +65,7 @@ class Captured:
         return self.reader.read(path, join(self.folder, base))
 
 
-@define
+@define(eq=False, repr=False)
 class SourceStage:
     """Reads variables and instructions; one object for one compilation."""
 

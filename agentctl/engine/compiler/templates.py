@@ -20,6 +20,7 @@ from agentctl.engine.template import (
 )
 from agentctl.engine.values.inputs import known_inputs
 from agentctl.suggest import did_you_mean
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 
-@frozen(kw_only=True)
-class UnitView:
+@frozen(kw_only=True, eq=False, repr=False)
+class UnitView(Value):
     """What the templates of one unit may name, whichever task they belong to.
 
     `inputs` is None when the unit leaves its inputs open.
@@ -105,8 +106,8 @@ def bindings(task: Task) -> JsonObject:
     return {}
 
 
-@frozen(kw_only=True)
-class _Check:
+@frozen(kw_only=True, eq=False, repr=False)
+class _Check(Value):
     """Checks values that no task owns: here every task of the unit may be named."""
 
     view: UnitView
@@ -188,7 +189,7 @@ class _Check:
         self.view.report.add(code, message, file=file, path=place, help=help)
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class _TaskCheck(_Check):
     """Checks the templates of one task, which may name the tasks behind its needs only."""
 

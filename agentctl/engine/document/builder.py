@@ -21,7 +21,7 @@ _TOO_DEEP = f"the document is nested more than {DOCUMENT_DEPTH_MAX} levels deep"
 _TOO_MANY = f"the document has more than {DOCUMENT_NODES_MAX:,} nodes"
 
 
-@define
+@define(eq=False, repr=False)
 class _Frame:
     """An open list or object; size and height are those of what it holds so far."""
 
@@ -32,7 +32,7 @@ class _Frame:
     height: int = 1
 
 
-@define
+@define(eq=False, repr=False)
 class TreeBuilder:
     """Takes the parts of one document in reading order; `root` is the tree at the end."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attr import NOTHING, Attribute, Factory, field, fields
+from attr import NOTHING, Attribute, Factory, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,34 +16,6 @@ MEANING = "meaning"
 NAME = "name"
 BOUNDS = "bounds"
 FACTORY = "factory"
-
-
-class Part:
-    """What the classes of the model share: equality and a readable form.
-
-    Every start of the command line makes all these classes. Comparing and showing them by two
-    methods here, not by generated ones of each class, halves the time of that.
-    """
-
-    __slots__ = ()
-    __hash__ = None  # type: ignore[assignment] # parts hold lists and objects
-
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
-            return NotImplemented
-        return all(
-            getattr(self, one.name) == getattr(other, one.name) for one in _attributes(self)
-        )
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in _attributes(self))
-        return f"{type(self).__name__}({shown})"
-
-
-def _attributes(part: Part) -> tuple[Attribute[Any], ...]:
-    cls: type = type(part)
-    declared: tuple[Attribute[Any], ...] = fields(cls)
-    return declared
 
 
 def item(

@@ -82,7 +82,7 @@ def _unescaped(string: str, place: Place) -> str:
     return value
 
 
-@define
+@define(eq=False, repr=False)
 class _Scanner:
     """Knows what may come next."""
 

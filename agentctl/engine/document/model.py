@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from attr import frozen
 
-from agentctl.engine.document.fields import Part, item
+from agentctl.engine.document.fields import item
 from agentctl.engine.document.policy_model import (
     Memory,
     Output,
@@ -20,6 +20,7 @@ from agentctl.engine.document.policy_model import (
     Runtime,
 )
 from agentctl.engine.document.secret_model import Secret
+from agentctl.value import Value
 
 Json = Any
 """Any JSON value; the reader keeps its own kind of node out of it."""
@@ -64,7 +65,7 @@ DAY_SECONDS = 86_400
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Metadata(Part):
+class Metadata(Value):
     """What a workflow is called."""
 
     name: str = item("Name of the workflow.", minLength=1)
@@ -73,7 +74,7 @@ class Metadata(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Retry(Part):
+class Retry(Value):
     """How often an attempt is repeated after a definite failure that may pass."""
 
     max_attempts: int = item("Attempts in all.", 1, minimum=1, maximum=20)
@@ -81,7 +82,7 @@ class Retry(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Provider(Part):
+class Provider(Value):
     """Where models are asked."""
 
     kind: ProviderKind = item("Protocol of the provider.")
@@ -92,7 +93,7 @@ class Provider(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Reasoning(Part):
+class Reasoning(Value):
     """How much a model should think."""
 
     effort: Literal["none", "low", "medium", "high", "xhigh", "max"] | None = item("Effort.", None)
@@ -100,7 +101,7 @@ class Reasoning(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class UsageLimit(Part):
+class UsageLimit(Value):
     """Bounds of one agent task's usage."""
 
     max_input_tokens: int | None = item("Input tokens.", None, minimum=1)
@@ -109,7 +110,7 @@ class UsageLimit(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Agent(Part):
+class Agent(Value):
     """A bounded model task: what it is told, what it may use, how long it may take."""
 
     provider: str = item("Name of the provider.")
@@ -133,7 +134,7 @@ class Agent(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Container(Part):
+class Container(Value):
     """A container for one process."""
 
     image: str = item("NAME@sha256:… or sha256:…, local only.")
@@ -144,7 +145,7 @@ class Container(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Action(Part):
+class Action(Value):
     """A deterministic step under a name."""
 
     kind: ActionKind = item("What it does.")
@@ -168,7 +169,7 @@ class Action(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Tool(Part):
+class Tool(Value):
     """What a model may call."""
 
     kind: ToolKind = item("What it does.")
@@ -187,7 +188,7 @@ class Tool(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Foreach(Part):
+class Foreach(Value):
     """One child per item."""
 
     items: list[Json] = item("The items.")
@@ -196,7 +197,7 @@ class Foreach(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Matrix(Part):
+class Matrix(Value):
     """One child per combination."""
 
     axes: dict[str, list[Json]] = item("Values by axis.")
@@ -204,7 +205,7 @@ class Matrix(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Loop(Part):
+class Loop(Value):
     """Iterations while a condition holds."""
 
     max_iterations: int = item("Bound.", minimum=1, maximum=64)
@@ -213,7 +214,7 @@ class Loop(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class RouteCase(Part):
+class RouteCase(Value):
     """One typed case."""
 
     equals: Json = item("The value.")
@@ -221,7 +222,7 @@ class RouteCase(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Route(Part):
+class Route(Value):
     """Where to go on."""
 
     select: str = item("Exact template of the value.")
@@ -230,7 +231,7 @@ class Route(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Compensate(Part):
+class Compensate(Value):
     """How a task is undone."""
 
     uses: str = item("action:NAME of the inverse.")
@@ -240,7 +241,7 @@ class Compensate(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Task(Part):
+class Task(Value):
     """One node of the workflow."""
 
     id: str = item("Unique name.", pattern="^[A-Za-z0-9_][A-Za-z0-9_-]*$")
@@ -263,7 +264,7 @@ class Task(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Subworkflow(Part):
+class Subworkflow(Value):
     """A reusable part with typed boundaries."""
 
     version: str = item("Semantic version.")
@@ -275,7 +276,7 @@ class Subworkflow(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class CompensationPolicy(Part):
+class CompensationPolicy(Value):
     """When and how inverses run."""
 
     on_failure: Literal["manual", "automatic"] = item("When.", "manual")
@@ -283,7 +284,7 @@ class CompensationPolicy(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class McpServer(Part):
+class McpServer(Value):
     """A server of the Model Context Protocol."""
 
     url: str = item("Address.")
@@ -293,7 +294,7 @@ class McpServer(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class A2aPeer(Part):
+class A2aPeer(Value):
     """A remote agent."""
 
     card_url: str = item("Address of its card.")
@@ -305,7 +306,7 @@ class A2aPeer(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Spec(Part):
+class Spec(Value):
     """Everything a workflow declares."""
 
     inputs: dict[str, Json] = item("Typed default inputs.", factory=dict)
@@ -331,7 +332,7 @@ class Spec(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Workflow(Part):
+class Workflow(Value):
     """A whole document."""
 
     api_version: Literal["agentctl.dev/v1", "agentctl.dev/v1alpha1"] = item("Version.")
@@ -341,7 +342,7 @@ class Workflow(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class PackDependency(Part):
+class PackDependency(Value):
     """A pack that another needs."""
 
     version: str = item("Version range.")
@@ -349,7 +350,7 @@ class PackDependency(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class PackManifest(Part):
+class PackManifest(Value):
     """A pack: actions, agents and workflows under one name and version."""
 
     api_version: Literal["agentctl.dev/pack/v1", "agentctl.dev/pack/v1alpha1"] = item("Version.")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Place: TypeAlias = tuple[int, int]
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Scalar:
     """A text; `plain` says that it stands without quotes and so may mean another type."""
 
@@ -23,7 +23,7 @@ class Scalar:
     column: int
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Sequence:
     """A list."""
 
@@ -32,7 +32,7 @@ class Sequence:
     column: int
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Mapping:
     """An object; `keys` are the places of its keys."""
 

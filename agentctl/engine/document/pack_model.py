@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 from attr import frozen
 
-from agentctl.engine.document.fields import Part, item
+from agentctl.engine.document.fields import item
+from agentctl.value import Value
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class LockedTrust(Part):
+class LockedTrust(Value):
     """Who vouched for a pack when it was locked."""
 
     status: str = item("unsigned, or what the signature said.")
@@ -22,7 +23,7 @@ class LockedTrust(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class LockedPack(Part):
+class LockedPack(Value):
     """One pack, exactly as it was found."""
 
     name: str = item("Dotted name.", minLength=1)
@@ -35,7 +36,7 @@ class LockedPack(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class PackLock(Part):
+class PackLock(Value):
     """The lock file beside a workflow."""
 
     api_version: Literal["agentctl.dev/pack-lock/v1"] = item("Version.")

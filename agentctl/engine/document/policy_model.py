@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 from attr import frozen
 
-from agentctl.engine.document.fields import Part, item
+from agentctl.engine.document.fields import item
 from agentctl.engine.document.secret_model import Secret
+from agentctl.value import Value
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class NetworkPolicy(Part):
+class NetworkPolicy(Value):
     """Which connections may be made."""
 
     allowed_schemes: list[str] = item("Schemes.", factory=list)
@@ -27,7 +28,7 @@ class NetworkPolicy(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Policy(Part):
+class Policy(Value):
     """What the workflow may do."""
 
     workspace_root: str = item("Folder of the workflow's files.", ".")
@@ -50,7 +51,7 @@ class Policy(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Embedding(Part):
+class Embedding(Value):
     """How long-term memory is compared."""
 
     provider: str = item("Provider.", "local_hash")
@@ -59,7 +60,7 @@ class Embedding(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class LongTermMemory(Part):
+class LongTermMemory(Value):
     """Memory that outlives a run."""
 
     provider: Literal["sqlite"] = item("Where it is kept.", "sqlite")
@@ -69,7 +70,7 @@ class LongTermMemory(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Memory(Part):
+class Memory(Value):
     """Working memory of the run, and long-term memory."""
 
     working: dict[str, Any] = item("Initial values.", factory=dict)
@@ -77,7 +78,7 @@ class Memory(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class PackReference(Part):
+class PackReference(Value):
     """A pack that the workflow uses."""
 
     name: str = item("Dotted name.", minLength=1)
@@ -88,7 +89,7 @@ class PackReference(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class PackTrust(Part):
+class PackTrust(Value):
     """Which packs are trusted."""
 
     unsigned: Literal["allow", "warn", "deny"] = item("What an unsigned pack may do.", "warn")
@@ -99,7 +100,7 @@ class PackTrust(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Budgets(Part):
+class Budgets(Value):
     """Bounds of a whole run; absent is unlimited, and reaching one exactly is allowed."""
 
     max_provider_requests: int | None = item("Requests to providers.", None, minimum=1)
@@ -118,7 +119,7 @@ class Budgets(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class ModelPrice(Part):
+class ModelPrice(Value):
     """Prices of one model, in millionths of a dollar per million tokens."""
 
     input_microusd_per_million_tokens: int = item("Input.", minimum=0)
@@ -129,7 +130,7 @@ class ModelPrice(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Pricing(Part):
+class Pricing(Value):
     """A versioned price table."""
 
     version: str = item("Version of the table.")
@@ -137,7 +138,7 @@ class Pricing(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Runtime(Part):
+class Runtime(Value):
     """Bounds of the run."""
 
     max_concurrency: int = item("Tasks at the same time.", 1, minimum=1, maximum=64)
@@ -147,7 +148,7 @@ class Runtime(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Output(Part):
+class Output(Value):
     """What the CLI shows."""
 
     verbose: bool = item("Whether it is verbose.", default=False)

@@ -19,6 +19,7 @@ from agentctl.engine.document.structure import Placed, json_value, structure
 from agentctl.engine.document.tree import parse_tree
 from agentctl.errors import DocumentError
 from agentctl.suggest import did_you_mean, nearest
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from agentctl.diagnostics import DiagnosticCode
@@ -33,8 +34,8 @@ _INDEX = re.compile(r"\[([0-9]{1,9})\]")
 _JOINT = re.compile(r"[.\[]|\Z")
 
 
-@frozen
-class TreePlaces:
+@frozen(eq=False, repr=False)
+class TreePlaces(Value):
     """Knows where the parts of one text stand."""
 
     root: Node | None
@@ -76,8 +77,8 @@ def _step(node: Node, path: str) -> tuple[Node, Place, str] | None:
     return None
 
 
-@frozen(kw_only=True)
-class ReadResult:
+@frozen(kw_only=True, eq=False, repr=False)
+class ReadResult(Value):
     """What a text holds: a document unless there are errors, and every diagnostic."""
 
     document: Workflow | PackManifest | None

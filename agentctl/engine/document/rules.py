@@ -15,6 +15,7 @@ from attr import fields, frozen
 from agentctl.engine.document.fields import default_of, document_name
 from agentctl.engine.document.model import Action, Agent, Task
 from agentctl.engine.document.secret_model import Secret, SecretProcess
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -54,8 +55,8 @@ ACTION_FIELDS: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
 """Fields of an action that only some kinds have."""
 
 
-@frozen
-class Broken:
+@frozen(eq=False, repr=False)
+class Broken(Value):
     """A broken rule; `name` is the document's name of the field, or empty for the object."""
 
     name: str

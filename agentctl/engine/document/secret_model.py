@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from attr import frozen
 
-from agentctl.engine.document.fields import Part, item
+from agentctl.engine.document.fields import item
+from agentctl.value import Value
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class SecretProcess(Part):
+class SecretProcess(Value):
     """A program that prints the secret."""
 
     command: str = item("Program; its name must be in policy.secretProcessAllowlist.")
@@ -21,7 +22,7 @@ class SecretProcess(Part):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class Secret(Part):
+class Secret(Value):
     """Exactly one place where a secret is found."""
 
     env: str | None = item("Environment variable.", None, pattern="^[A-Za-z_][A-Za-z0-9_]*$")

@@ -26,6 +26,7 @@ from agentctl.engine.document.fields import BOUNDS, document_name
 from agentctl.engine.document.nodes import Mapping, Scalar, Sequence
 from agentctl.engine.document.rules import broken_rules
 from agentctl.suggest import did_you_mean
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,8 +44,8 @@ T = TypeVar("T")
 HELPED_MAX = 1000
 
 
-@frozen
-class Placed:
+@frozen(eq=False, repr=False)
+class Placed(Value):
     """A node and its path; `found` gathers the problems of the whole document."""
 
     node: Node

@@ -17,14 +17,15 @@ from agentctl.engine.document.json_text import NotJson, looks_like_json, read_js
 from agentctl.engine.document.nodes import Refused
 from agentctl.engine.document.yaml_text import place_of, read_yaml
 from agentctl.limits import DOCUMENT_BYTES_MAX
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from agentctl.diagnostics import DiagnosticCode
     from agentctl.engine.document.nodes import Node
 
 
-@frozen
-class Tree:
+@frozen(eq=False, repr=False)
+class Tree(Value):
     """A parsed text, or the problems that kept it from being one."""
 
     root: Node | None

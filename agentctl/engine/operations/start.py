@@ -15,6 +15,7 @@ from agentctl.engine.ports import NewRun
 from agentctl.engine.records import RunHistory, RunRecord, TaskRecord
 from agentctl.engine.runner import Runner
 from agentctl.engine.state import state_from_history
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from agentctl.clock import Instant
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject
 
 
-@frozen(kw_only=True)
-class StartRequest:
+@frozen(kw_only=True, eq=False, repr=False)
+class StartRequest(Value):
     """What a new run is made of; `source` is the document's text, kept for readers."""
 
     plan: Plan

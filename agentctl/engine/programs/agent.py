@@ -18,6 +18,7 @@ from agentctl.engine.schema_check import validate
 from agentctl.engine.template import render
 from agentctl.jsonvalue import canonical, parse_json
 from agentctl.suggest import did_you_mean
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 MODEL_CAPABILITY = "model"
 
 
-@frozen(kw_only=True)
-class AgentPlan:
+@frozen(kw_only=True, eq=False, repr=False)
+class AgentPlan(Value):
     """An agent's definition, read once per task."""
 
     name: str

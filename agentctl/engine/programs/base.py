@@ -16,6 +16,7 @@ from attr import frozen
 from agentctl.engine.ports import EffectRequest
 from agentctl.errors import RunFailed
 from agentctl.jsonvalue import JsonValue
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,8 +38,8 @@ class TaskError(RunFailed):
         self.kind = code or self.code
 
 
-@frozen(kw_only=True)
-class TaskContext:
+@frozen(kw_only=True, eq=False, repr=False)
+class TaskContext(Value):
     """A task that is about to run: its plan, its rendered input, and what it may see."""
 
     state: RunState
@@ -54,8 +55,8 @@ class TaskContext:
         return self.state.plan.definitions
 
 
-@frozen(kw_only=True)
-class TaskResult:
+@frozen(kw_only=True, eq=False, repr=False)
+class TaskResult(Value):
     """A task's output, and the working memory that it writes."""
 
     output: JsonValue

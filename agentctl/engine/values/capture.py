@@ -17,6 +17,7 @@ from agentctl.diagnostics import Diagnostic
 from agentctl.engine.expression import json_type
 from agentctl.engine.values.layers import check_names
 from agentctl.errors import DocumentError, SourceError, SourceMissing
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,8 +48,8 @@ class DataReader(Protocol):
         ...
 
 
-@frozen(kw_only=True)
-class SourceReference:
+@frozen(kw_only=True, eq=False, repr=False)
+class SourceReference(Value):
     """One use of a file: the path as written, where it is written, and what it is relative to."""
 
     path: str
@@ -56,8 +57,8 @@ class SourceReference:
     base: str = ""
 
 
-@frozen
-class CapturedSources:
+@frozen(eq=False, repr=False)
+class CapturedSources(Value):
     """The files of an earlier capture, by base and path; a SourceReader."""
 
     contents: Mapping[tuple[str, str], bytes] = field(factory=dict)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from attr import field, frozen
 
 from agentctl.diagnostics import Diagnostic
+from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -26,16 +27,16 @@ VARS_FILE_OPTION: Final = "invocation:--vars-file"
 VAR_OPTION: Final = "invocation:--var"
 
 
-@frozen
-class Layer:
+@frozen(eq=False, repr=False)
+class Layer(Value):
     """Some values and where they come from, such as `spec.tasks.analyze.vars`."""
 
     origin: str
     values: JsonObject
 
 
-@frozen(kw_only=True)
-class Owner:
+@frozen(kw_only=True, eq=False, repr=False)
+class Owner(Value):
     """A part of the document that may define variables.
 
     `origin` names it for people (`spec.tasks.analyze`), `place` for diagnostics

@@ -1,0 +1,260 @@
+"""Writes the pages that follow from the code; with `--check` only says whether they are current.
+
+Run by `make docs-write` and `make docs`. The command line, the machines, the errors and the
+document's schema are read from the package itself, so that these pages cannot drift. An error
+code that has no meaning here is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+DOCS = Path(__file__).resolve().parent
+PACKAGE = DOCS.parent / "agentctl"
+
+DIAGNOSTICS = {
+    "budget_exceeded": "a count is above what `runtime.budgets` allows",
+    "dependency_cycle": "tasks, sub-workflows or packs need each other; the circle is named",
+    "duplicate_key": "a mapping holds the same key twice",
+    "duplicate_task": "two tasks have the same id",
+    "incompatible_state": "the lock file, or something else on record, belongs to other content",
+    "invalid_expansion": "a `foreach`, `matrix` or `loop` cannot be expanded as written",
+    "invalid_router": "a router's cases and destinations do not fit together",
+    "invalid_schema": "a JSON Schema is not one",
+    "invalid_secret_reference": "a secret is not a reference, or the policy does not allow it",
+    "invalid_template": "a template or condition cannot be parsed, or looks where it may not",
+    "memory_conflict": "unordered tasks write the same key of working memory",
+    "migration_required": "the document is of an older form; it was translated (a warning)",
+    "missing_reference": "a name is not defined; the nearest one is suggested",
+    "pack_error": "a pack cannot be read, resolved or trusted",
+    "policy_denied": "the policy does not allow what the document asks for",
+    "reserved_name": "a variable has a name that the engine sets itself",
+    "schema_violation": "an unknown field, a missing one, or a value of the wrong type or size",
+    "source_error": "a file that the document names cannot be captured",
+    "unsupported_capability": "a provider, tool or action cannot do what is asked of it",
+    "unsupported_version": "the `apiVersion` or `kind` is not known",
+    "yaml_syntax": "the text is neither YAML nor JSON",
+}
+
+FAILURES = {
+    "approval_denied": "an approval was needed and `policy.nonInteractive` denies it",
+    "approval_rejected": "a person rejected what a task asked for",
+    "approval_required": "the run is paused until a person decides",
+    "assertion_failed": "a `builtin.assert` does not hold; its message says why",
+    "cancelled": "a person or a signal stopped it",
+    "child_failed": "a child of an expansion, loop or sub-workflow failed",
+    "executor_error": "an executor or a registered function raised something unforeseen",
+    "file_error": "the operating system refused a file operation; may be retried",
+    "file_missing": "a file does not exist; may be retried",
+    "file_too_large": "a file is above the bound",
+    "invalid_input": "the rendered input of a task does not fit its action",
+    "invalid_template": "a template's value cannot stand where it stands, as a list inside a text",
+    "loop_exhausted": "a loop's condition still held after its last iteration",
+    "lost": "the process ended before the result of a harmless effect was stored; it runs again",
+    "memory_conflict": "a task wrote a key of working memory that it did not declare",
+    "missing_function": "the plan names a function that this process has not registered",
+    "missing_value": "a template names a value that does not exist; `null` would be one",
+    "not_json": "a function returned what JSON cannot hold",
+    "not_utf8": "a file or a text is not valid UTF-8",
+    "output_too_large": "an output is above the bound",
+    "path_refused": "a path leaves the workspace or goes through a symbolic link",
+    "policy_denied": "the policy does not allow it",
+    "provider_unavailable": "the provider did not take the request; may be retried",
+    "requires_execution": "check mode cannot tell; only a run can",
+    "run_timeout": "the time given with `--timeout-seconds` is over",
+    "schema_violation": "an input or output does not fit its JSON Schema",
+    "structured_output": "an agent's answer is not the JSON that was asked for",
+    "task_failed": "a task failed for a reason without a code of its own",
+    "timeout": "an effect did not answer in time; may be retried where repeating is harmless",
+    "tool_call_limit": "an agent asked for more tool calls than `maxToolCalls`",
+    "tool_denied": "an agent asked for a tool that it may not call",
+    "turn_limit": "an agent did not finish within `maxTurns`",
+    "unexpected": "an error without a code of its own; its message names its type",
+    "uncertain_effect": "an effect may have happened; the run is paused until that is settled",
+}
+
+# What the ledger stores for an exception that carries no code.
+FALLBACK = "unexpected"
+
+_ERRORS_HEAD = """\
+# Errors and exit codes
+
+A code is stable: scripts may compare it. Texts may change. With `--output json` an error is one
+document on standard output, `{"error": {"code", "exitCode", "message", "runId", "traceId"}}`.
+"""
+
+_MACHINES_HEAD = """\
+# The state machines
+
+Every record moves along one of these machines and in no other way: the engine refuses any other
+move, the database rejects it once more, and `agentctl verify` replays each one from the journal.
+`agentctl machines show NAME` draws a machine in the terminal's format of your choice.
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check every page; return 1 when one is not current."""
+    is_check = arguments == ["--check"]
+    if arguments and not is_check:
+        print("usage: docs/generate.py [--check]", file=sys.stderr)
+        return 2
+    stale = []
+    for name, make in PAGES.items():
+        path, text = DOCS / name, make()
+        current = path.read_text(encoding="utf-8") if path.exists() else None
+        if current == text:
+            continue
+        stale.append(name)
+        if not is_check:
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote docs/{name}")
+    if is_check and stale:
+        print(f"not current: {', '.join(stale)}; run `make docs-write`", file=sys.stderr)
+        return 1
+    return 0
+
+
+def cli() -> str:
+    """Return the reference of the command line."""
+    from agentctl.cli.reference import markdown
+
+    return markdown()
+
+
+def machines() -> str:
+    """Return every machine: its diagram, its states and its events."""
+    from agentctl.machines import compiled
+    from agentctl.machines.draw import markdown
+    from agentctl.machines.table import Table
+
+    tables = [one for one in vars(compiled).values() if isinstance(one, Table)]
+    parts = [_MACHINES_HEAD]
+    parts += [f"- [{one.name}](#{one.name}): {one.meaning}" for one in tables]
+    # Each table is a page of its own; here it is a section.
+    parts += ["\n#" + markdown(one).rstrip() for one in tables]
+    return "\n".join(parts) + "\n"
+
+
+def errors() -> str:
+    """Return every code with its meaning. Raises SystemExit when one has none."""
+    from agentctl.diagnostics import DiagnosticCode
+
+    _same("diagnostic", set(get_args(DiagnosticCode)), set(DIAGNOSTICS))
+    _same("failure", set(failure_codes()), set(FAILURES))
+    parts = [
+        _ERRORS_HEAD,
+        "## Of a command or a call",
+        "The class is what `agentctl` raises to a program that embeds it.\n",
+        "| code | exit code | class | meaning |",
+        "| --- | --- | --- | --- |",
+        *_classes(),
+        "| `system` | 5 | | the operating system refused to open or write a file |",
+        "\n## Of a document",
+        "`agentctl check` reports all of them at once, each with its place. Exit code 2.\n",
+        *_table(DIAGNOSTICS),
+        "\n## Of a run or a task",
+        "Stored with the run and shown by `agentctl inspect`. A failed run exits with 4, a paused",
+        "one with 3, a cancelled one with 130.\n",
+        *_table(FAILURES),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def schema() -> str:
+    """Return the JSON Schema of workflow documents, as `agentctl schema --write` does."""
+    from agentctl.engine.document.schema import document_schema
+
+    return json.dumps(document_schema(), ensure_ascii=False, indent=2) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "cli.md": cli,
+    "machines.md": machines,
+    "errors.md": errors,
+    "workflow.schema.json": schema,
+}
+
+
+def failure_codes() -> Iterator[str]:
+    """Yield every code that the engine and the executors give a failed run, task or effect."""
+    compiling = {PACKAGE / "engine" / name for name in ("document", "compiler", "values")}
+    for folder in ("engine", "effects"):
+        for path in sorted((PACKAGE / folder).rglob("*.py")):
+            if path.parent in compiling:
+                continue
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            constants = {
+                ast.unparse(one.targets[0]): _text(one.value)
+                for one in tree.body
+                if isinstance(one, ast.Assign)
+            }
+            for node in ast.walk(tree):
+                yield from _codes(node, constants)
+    yield FALLBACK
+
+
+def _codes(node: ast.AST, constants: dict[str, str | None]) -> Iterator[str]:
+    """Yield the codes in `code="…"`, in `{"code": "…"}` and in the `code` of a class."""
+    found: list[ast.expr | None] = []
+    if isinstance(node, ast.Call):
+        found = [one.value for one in node.keywords if one.arg == "code"]
+    elif isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        found = [value for key, value in pairs if _text(key) == "code"]
+    elif isinstance(node, ast.ClassDef):
+        found = [
+            one.value
+            for one in node.body
+            if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "code"
+        ]
+    for one in found:
+        text = _text(one) or (constants.get(one.id) if isinstance(one, ast.Name) else None)
+        if text:
+            yield text
+
+
+def _text(node: ast.expr | None) -> str | None:
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return str(node.value) if isinstance(node, ast.Constant) and is_text else None
+
+
+def _same(kind: str, used: set[str], explained: set[str]) -> None:
+    missing, idle = sorted(used - explained), sorted(explained - used)
+    if missing or idle:
+        raise SystemExit(f"{kind} codes without meaning: {missing}; meanings of none: {idle}")
+
+
+def _classes() -> list[str]:
+    from agentctl.errors import AgentctlError, Bug
+
+    def under(cls: type[AgentctlError]) -> Iterator[type[AgentctlError]]:
+        yield cls
+        for one in cls.__subclasses__():
+            yield from under(one)
+
+    rows = {}
+    classes: list[type[AgentctlError | Bug]] = [*under(AgentctlError), Bug]
+    for one in classes:
+        is_own = one.__module__ == "agentctl.errors" and one is not AgentctlError
+        if is_own:
+            summary = (one.__doc__ or "").split("\n\n")[0].strip()
+            rows[one.__name__] = (
+                f"| `{one.code}` | {one.exit_code} | `{one.__name__}` | {summary} |"
+            )
+    return list(rows.values())
+
+
+def _table(meanings: dict[str, str]) -> list[str]:
+    rows = [f"| `{code}` | {meaning} |" for code, meaning in meanings.items()]
+    return ["| code | meaning |", "| --- | --- |", *rows]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
