@@ -20,16 +20,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
 
 from agentctl.clock import SystemClock
-from agentctl.effects.functions import OPERATION, FunctionAction, FunctionExecutor
-from agentctl.effects.registry import executors_for
 from agentctl.effects.system import SystemEntropy, SystemTimer
-from agentctl.engine.programs import operations
+from agentctl.engine.waiting import drive_by_hand
 from agentctl.errors import Bug, PrerequisiteError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from agentctl.clock import Clock
+    from agentctl.effects.functions import FunctionAction
     from agentctl.engine.events import Listener, RunOutcome
     from agentctl.engine.plan import Plan
     from agentctl.engine.ports import Entropy, Executor, Timer
@@ -122,6 +121,7 @@ class Engine:
         def register(call: F) -> F:
             from inspect import iscoroutinefunction
 
+            from agentctl.effects.functions import FunctionAction
             from agentctl.effects.signatures import checker, input_schema, wants_key
 
             if name in self._functions:
@@ -254,6 +254,7 @@ class Engine:
         from agentctl.effects.preview import preview_executors
         from agentctl.engine.operations.preview import preview
         from agentctl.engine.operations.start import StartRequest
+        from agentctl.engine.programs import operations
 
         request = StartRequest(
             plan=loaded.plan,
@@ -309,11 +310,11 @@ class Engine:
 
     def replay_sync(self, run_id: str) -> RunOutcome:
         """Do what `replay` does, from a script without an event loop."""
-        return _run_sync(self.replay(run_id))
+        return _run_sync(self.replay(run_id), needs_loop=False)
 
     def cancel_sync(self, run_id: str, *, actor: str, reason: str = "") -> RunOutcome | None:
         """Do what `cancel` does, from a script without an event loop."""
-        return _run_sync(self.cancel(run_id, actor=actor, reason=reason))
+        return _run_sync(self.cancel(run_id, actor=actor, reason=reason), needs_loop=False)
 
     async def _run(self, runner: Runner) -> RunOutcome:
         run_id = runner.state.run.id
@@ -324,15 +325,21 @@ class Engine:
             del self._runners[run_id]
 
     def _ports(self, plan: Plan) -> RunPorts:
+        from agentctl.effects.registry import executors_for
+        from agentctl.engine.kinds import FUNCTION_KIND
+        from agentctl.engine.programs import operations
+
         wanted = operations(plan)
-        executors, missing = executors_for(wanted - {OPERATION})
+        executors, missing = executors_for(wanted - {FUNCTION_KIND})
         if missing:
             raise PrerequisiteError(
                 f"nothing here can perform {', '.join(missing)}",
                 help="register an executor, or use another kind",
             )
-        if OPERATION in wanted:
-            executors[OPERATION] = FunctionExecutor(self._functions)
+        if FUNCTION_KIND in wanted:
+            from agentctl.effects.functions import FunctionExecutor
+
+            executors[FUNCTION_KIND] = FunctionExecutor(self._functions)
         return self._make_ports(executors)
 
     def _make_ports(self, executors: Mapping[str, Executor]) -> RunPorts:
@@ -359,7 +366,9 @@ def _timer_of(clock: Clock) -> Timer:
     return SystemTimer(clock)
 
 
-def _run_sync(call: Coroutine[object, object, T]) -> T:
+def _run_sync(call: Coroutine[object, object, T], *, needs_loop: bool = True) -> T:
+    if not needs_loop:
+        return drive_by_hand(call)
     import asyncio
 
     if _loop_is_running():

@@ -14,7 +14,8 @@ from attr import field, frozen
 
 from agentctl.diagnostics import Diagnostic, has_errors
 from agentctl.effects.sources import SourceBudget, SourceFiles, split_argument
-from agentctl.engine.compiler import CompileSource, KnownAction, compile_workflow
+from agentctl.engine.compiler.pipeline import compile_workflow
+from agentctl.engine.compiler.source import CompileSource, KnownAction
 from agentctl.engine.document.model import Workflow
 from agentctl.engine.document.reader import read_data, read_document
 from agentctl.engine.values.capture import read_variables
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from agentctl.effects.functions import FunctionAction
-    from agentctl.engine.compiler import CompileResult
+    from agentctl.engine.compiler.source import CompileResult
     from agentctl.engine.plan import Plan
     from agentctl.engine.values.layers import Layer
     from agentctl.jsonvalue import JsonObject, JsonValue
@@ -61,6 +62,13 @@ class Loaded(Value):
             schema=definitions["inputSchema"],
             also_known=self.used_inputs(),
         )
+
+    @property
+    def needs_loop(self) -> bool:
+        """Return whether a run of this can wait for anything; if not, it needs no event loop."""
+        from agentctl.engine.programs import operations
+
+        return bool(operations(self.plan))
 
     def used_inputs(self) -> frozenset[str]:
         """Return the names of inputs that templates use; they need no default."""

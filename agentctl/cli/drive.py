@@ -6,10 +6,11 @@ engine for a durable cancellation; the second ends the process at once.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 from typing import TYPE_CHECKING, TypeVar
+
+from agentctl.engine.waiting import drive_by_hand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -24,15 +25,24 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _FORCED_EXIT_CODE = 130
 
 
-def drive(console: Console, engine: Engine, work: Callable[[], Coroutine[object, object, T]]) -> T:
-    """Run the work to its end under signal handling, and return what it returns."""
-    return asyncio.run(_with_signals(console, engine, work))
-
-
-async def _with_signals(
-    console: Console, engine: Engine, work: Callable[[], Coroutine[object, object, T]]
+def drive(
+    console: Console,
+    engine: Engine,
+    work: Callable[[], Coroutine[object, object, T]],
+    *,
+    needs_loop: bool = True,
 ) -> T:
-    loop = asyncio.get_running_loop()
+    """Run the work to its end under signal handling, and return what it returns."""
+    stop = _stopper(console, engine)
+    if needs_loop:
+        import asyncio
+
+        return asyncio.run(_on_a_loop(work, stop))
+    return _by_hand(work, stop)
+
+
+def _stopper(console: Console, engine: Engine) -> Callable[[int], None]:
+    """Return what a signal does: ask for an end, and the second time make one."""
     seen: list[int] = []
 
     def stop(number: int) -> None:
@@ -43,6 +53,15 @@ async def _with_signals(
         console.note(f"{name}: cancelling; once more to leave at once")
         engine.interrupt(login(), f"signal {name}")
 
+    return stop
+
+
+async def _on_a_loop(
+    work: Callable[[], Coroutine[object, object, T]], stop: Callable[[int], None]
+) -> T:
+    import asyncio
+
+    loop = asyncio.get_running_loop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, stop, number)
     try:
@@ -50,6 +69,15 @@ async def _with_signals(
     finally:
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
+
+
+def _by_hand(work: Callable[[], Coroutine[object, object, T]], stop: Callable[[int], None]) -> T:
+    before = {number: signal.signal(number, lambda one, _: stop(one)) for number in _SIGNALS}
+    try:
+        return drive_by_hand(work())
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def login() -> str:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from agentctl.engine.records import EffectRecord, Idempotency
     from agentctl.jsonvalue import JsonObject, JsonValue
 
-OPERATION = "python.function"
-
 
 @frozen(kw_only=True, eq=False, repr=False)
 class FunctionAction(Value):

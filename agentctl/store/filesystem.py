@@ -29,7 +29,8 @@ def refuse_shared(path: Path, *, allow: bool, mounts: Path = MOUNTS) -> bool:
     raise StoreUnsafe(
         f"{path} is on a {kind} file system, which several machines may share; SQLite's "
         "write-ahead log loses data there",
-        help="put --db on a local disk, or accept a slower journal with --shared-filesystem",
+        help="put the database on a local disk, or accept a slower journal with "
+        "Engine(shared_filesystem=True)",
     )
 
 

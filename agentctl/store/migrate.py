@@ -8,7 +8,6 @@ The edges of the machines are seeded from their tables.
 from __future__ import annotations
 
 from hashlib import sha256
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from attr import frozen
@@ -43,6 +42,8 @@ class Migration(Value):
 
 def migrations() -> list[Migration]:
     """Return every step in order."""
+    from importlib.resources import files
+
     folder = files("agentctl.store").joinpath("migrations")
     found = []
     for one in folder.iterdir():

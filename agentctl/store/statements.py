@@ -6,8 +6,8 @@ comment that says why it exists.
 
 from __future__ import annotations
 
+import os
 import re
-from importlib.resources import files
 
 _HEADER = re.compile(r"^-- ([a-z_]+) --$", re.MULTILINE)
 
@@ -30,7 +30,9 @@ def parse_statements(text: str) -> dict[str, str]:
 
 def read_text(name: str) -> str:
     """Return one of the package's SQL files."""
-    return files("agentctl.store").joinpath(name).read_text(encoding="utf-8")
+    # importlib.resources would cost more than all of this module.
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+        return file.read()
 
 
 SQL = parse_statements(read_text("queries.sql"))

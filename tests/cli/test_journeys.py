@@ -269,7 +269,7 @@ def test_a40_a_replay_streams_the_records_with_their_source(desk: Desk) -> None:
 
 def test_compat_a_legacy_playbook_is_translated(desk: Desk) -> None:
     folder = EXAMPLES / "fixtures" / "compat" / "v0"
-    expected = json.loads((folder / "assign.expected.json").read_text())
+    expected = json.loads((folder / "assign.expected.json").read_text(encoding="utf-8"))
     file = folder / "assign.playbook.yaml"
     checked = run_json("check", str(file)).expect(0)
     assert checked.at("/data/migratedLegacy") is expected["migratedLegacy"]
@@ -291,7 +291,7 @@ def _sources(desk: Desk) -> Path:
         "later.json": '{"winner": "later", "nullable": null}',
         "task.yaml": "winner: task-file\n",
     }.items():
-        (desk.folder / "w" / name).write_text(text)
+        (desk.folder / "w" / name).write_text(text, encoding="utf-8")
     names = ("winner", "object", "nullable")
     task: JsonObject = {
         "id": "show",
@@ -350,7 +350,7 @@ def test_sources_3_instructions_from_a_file_are_shown_as_a_digest(desk: Desk) ->
 
 
 def _matrix() -> list[tuple[str, int, int]]:
-    listed = yaml.safe_load((SHARED / "spec" / "acceptance.yaml").read_text())
+    listed = yaml.safe_load((SHARED / "spec" / "acceptance.yaml").read_text(encoding="utf-8"))
     rows = listed["example_matrix"]["rows"]
     return [
         (row["file"].removeprefix("examples/"), row["check_exit"], row["plan_exit"])

@@ -29,7 +29,7 @@ def _problem(file: Path, line: int | None = 2, column: int | None = 7) -> Diagno
 
 def test_a_problem_shows_its_line_with_a_caret_under_the_word(tmp_path: Path) -> None:
     file = tmp_path / "w.yaml"
-    file.write_text("tasks:\nuses: action:asign # wrong\n")
+    file.write_text("tasks:\nuses: action:asign # wrong\n", encoding="utf-8")
     shown = render([_problem(file)], colour=False).splitlines()
     assert shown[0] == f"{file}:2:7: error[missing_reference]: no action 'asign'"
     assert shown[1] == " 2 | uses: action:asign # wrong"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.code.tree import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SCRIPT = """
 import sys

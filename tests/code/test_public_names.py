@@ -38,4 +38,4 @@ def test_a_public_name_can_be_imported(name: str) -> None:
 
 def test_a_name_that_is_not_there_says_so() -> None:
     with pytest.raises(AttributeError, match="Engin"):
-        _ = agentctl.Engin  # type: ignore[attr-defined]
+        _ = agentctl.Engin

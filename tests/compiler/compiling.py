@@ -7,7 +7,8 @@ from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
 from agentctl.effects.sources import SourceFiles
-from agentctl.engine.compiler import CompileResult, CompileSource, compile_workflow
+from agentctl.engine.compiler.pipeline import compile_workflow
+from agentctl.engine.compiler.source import CompileResult, CompileSource
 from agentctl.engine.document.model import Workflow
 from agentctl.engine.document.reader import read_document
 from agentctl.errors import SourceMissing
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from agentctl.diagnostics import Diagnostic
-    from agentctl.engine.compiler import KnownAction
+    from agentctl.engine.compiler.source import KnownAction
     from agentctl.engine.values.capture import SourceReader
 
 ROOT = Path(__file__).parents[2]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MATRIX = cast(
     "dict[str, dict[str, list[dict[str, object]]]]",
-    yaml.safe_load((SHARED / "spec/acceptance.yaml").read_text("utf-8")),
+    yaml.safe_load((SHARED / "spec/acceptance.yaml").read_text(encoding="utf-8")),
 )["example_matrix"]["rows"]
 ROWS = {
     cast("str", row["file"]): row["check_exit"]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from agentctl.effects.sources import SourceFiles
-from agentctl.engine.compiler import PackFile, compile_pack
+from agentctl.engine.compiler.pack import PackFile, compile_pack
 from tests.compiler.compiling import EXAMPLES, TextFiles, compile_text, problems
 
 if TYPE_CHECKING:
-    from agentctl.engine.compiler import CompileResult
+    from agentctl.engine.compiler.source import CompileResult
     from agentctl.jsonvalue import JsonObject
 
 WORKFLOW = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from agentctl.engine.compiler import KnownAction
+from agentctl.engine.compiler.source import KnownAction
 from tests.compiler.compiling import compile_text, problems
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentctl.diagnostics import has_errors
-from agentctl.engine.compiler import PackFile, compile_pack
+from agentctl.engine.compiler.pack import PackFile, compile_pack
 from agentctl.engine.document.reader import read_data
 from agentctl.engine.plan import plan_from_json
 from agentctl.jsonvalue import canonical
@@ -95,7 +95,9 @@ def test_a_mutated_example_gives_diagnostics_or_a_plan(data: st.DataObject) -> N
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_mutated_manifest_gives_diagnostics_or_a_summary(data: st.DataObject) -> None:
-    files = TextFiles({"dependency.pack": (EXAMPLES / "v1/dependency.pack").read_text("utf-8")})
+    files = TextFiles(
+        {"dependency.pack": (EXAMPLES / "v1/dependency.pack").read_text(encoding="utf-8")}
+    )
     raw = text_of(mutated(data, MANIFESTS))
     result = compile_pack(PackFile(raw=raw, file="pack.yaml", reader=files))
     assert (result.plan is None) == has_errors([*result.diagnostics])

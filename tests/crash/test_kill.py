@@ -40,7 +40,7 @@ def work(folder: Path, command: str, point: str = "none") -> subprocess.Complete
 def marks(folder: Path) -> Counter[str]:
     """Count what was left outside, by line."""
     path = folder / "marks.txt"
-    text = path.read_text("utf-8") if path.exists() else ""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
     return Counter(line.split()[0] for line in text.splitlines())
 
 

@@ -40,7 +40,7 @@ class Outside:
         self.calls += 1
         if self.calls == self.before:
             kill()
-        text = self.marks.read_text("utf-8") if self.marks.exists() else ""
+        text = self.marks.read_text(encoding="utf-8") if self.marks.exists() else ""
         if key is None or f"{key}\n" not in text:
             with self.marks.open("a", encoding="utf-8") as file:
                 file.write(f"{line} {key or '-'}\n")

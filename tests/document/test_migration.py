@@ -43,7 +43,7 @@ def translated(text: str) -> Workflow:
 
 def test_the_fixture_becomes_what_its_expectation_says() -> None:
     expected = json.loads(PLAYBOOK.with_name("assign.expected.json").read_bytes())
-    workflow = translated(PLAYBOOK.read_text())
+    workflow = translated(PLAYBOOK.read_text(encoding="utf-8"))
     assert workflow.metadata.name == expected["workflowName"]
     (task,) = workflow.spec.tasks
     assert [task.id] == expected["order"]

@@ -54,7 +54,7 @@ def test_an_agent_answers_with_text_and_usage(bench: Bench) -> None:
 
 
 def test_a_tool_call_is_an_effect_of_its_own(bench: Bench) -> None:
-    (bench.folder / "note.txt").write_text("evidence", "utf-8")
+    (bench.folder / "note.txt").write_text("evidence", encoding="utf-8")
     document = agent({"toolInput": {"path": "note.txt"}, "finalText": "read"}, tools=["read"])
     outcome = bench.run(document)
     effects = bench.engine.history(outcome.run_id).effects
@@ -67,7 +67,7 @@ def test_a_tool_call_is_an_effect_of_its_own(bench: Bench) -> None:
 
 
 def test_a_resumed_agent_goes_on_from_its_last_confirmed_turn(bench: Bench) -> None:
-    (bench.folder / "note.txt").write_text("evidence", "utf-8")
+    (bench.folder / "note.txt").write_text("evidence", encoding="utf-8")
     document = agent({"toolInput": {"path": "note.txt"}, "finalText": "read"}, tools=["read"])
     # The model's first answer is confirmed by the commit that starts the tool call.
     bench.reopened(CrashPoint(at=2, after=True))
@@ -96,7 +96,7 @@ def test_a_resumed_agent_goes_on_from_its_last_confirmed_turn(bench: Bench) -> N
 def test_a_bound_or_a_schema_that_is_broken_fails_the_task(
     bench: Bench, options: dict[str, Any], more: dict[str, Any], code: str
 ) -> None:
-    (bench.folder / "a").write_text("a", "utf-8")
+    (bench.folder / "a").write_text("a", encoding="utf-8")
     outcome = bench.run(agent(options, **more))
     assert outcome.exit_code == 4
     assert child(outcome.error, "code") == code

@@ -64,7 +64,7 @@ def test_a_symbolic_link_is_never_followed_by_a_read(bench: Bench) -> None:
 
 
 def test_a_missing_file_says_the_nearest_name(bench: Bench) -> None:
-    (bench.folder / "notes.txt").write_text("x", "utf-8")
+    (bench.folder / "notes.txt").write_text("x", encoding="utf-8")
     error = bench.run(read("note.txt")).error
     assert child(error, "code") == "file_missing"
     assert "notes.txt" in child(error, "message")
@@ -95,7 +95,7 @@ def test_an_absolute_writable_root_takes_absolute_paths(
     mount = tmp_path_factory.mktemp("mount")
     outcome = bench.run(write(f"{mount}/deep/a.txt", "x", (str(mount),)))
     assert outcome.state == "succeeded"
-    assert (mount / "deep" / "a.txt").read_text("utf-8") == "x"
+    assert (mount / "deep" / "a.txt").read_text(encoding="utf-8") == "x"
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -178,7 +178,7 @@ def test_an_approved_effect_runs_with_the_bytes_that_were_approved(bench: Bench)
     bench.engine.decide_approval(approval.id, approve=True, actor="ada", reason="fine")
     outcome = bench.engine.resume_sync(parked.run_id)
     assert outcome.state == "succeeded"
-    assert (bench.folder / "out" / "a.txt").read_text("utf-8") == "first"
+    assert (bench.folder / "out" / "a.txt").read_text(encoding="utf-8") == "first"
     assert len(bench.engine.history(parked.run_id).effects) == 1
 
 

@@ -223,5 +223,5 @@ def test_a_text_that_grows_beyond_its_limit_is_refused() -> None:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_template_of_the_examples_parses(path: Path) -> None:
-    _, errors = placed_references(yaml.load(path.read_text("utf-8"), yaml.BaseLoader))
+    _, errors = placed_references(yaml.load(path.read_text(encoding="utf-8"), yaml.BaseLoader))
     assert errors == []

@@ -21,7 +21,7 @@ def replay(console: Console, run_id: options.RunId) -> int:
     try:
         history = about(console, engine, run_id)
         with following(console, engine, plan_order(history)):
-            outcome = drive(console, engine, lambda: engine.replay(run_id))
+            outcome = drive(console, engine, lambda: engine.replay(run_id), needs_loop=False)
         return report(console, outcome)
     finally:
         engine.close()

@@ -13,6 +13,7 @@ from agentctl.cli.console import Console
 if TYPE_CHECKING:
     from agentctl.door import Engine
     from agentctl.engine.events import RunOutcome
+    from agentctl.engine.plan import Plan
     from agentctl.jsonvalue import JsonObject
     from agentctl.loading import Loaded
 
@@ -81,9 +82,8 @@ def _start(
 ) -> RunOutcome:
     from agentctl.cli.drive import drive
     from agentctl.cli.follow import following
-    from agentctl.cli.readiness import require_credentials
 
-    require_credentials(loaded.plan)
+    _require_credentials(loaded.plan)
     with following(console, engine, loaded.plan.order):
         return drive(
             console,
@@ -91,7 +91,16 @@ def _start(
             lambda: engine.start(
                 loaded, inputs=values, workspace=base, timeout_seconds=timeout_seconds
             ),
+            needs_loop=loaded.needs_loop or timeout_seconds is not None,
         )
+
+
+def _require_credentials(plan: Plan) -> None:
+    """Look for credentials only where an agent could need one."""
+    if any(task.uses_kind == "agent" for task in plan.tasks.values()):
+        from agentctl.cli.readiness import require_credentials
+
+        require_credentials(plan)
 
 
 def _report(console: Console, outcome: RunOutcome) -> int:

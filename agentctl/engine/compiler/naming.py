@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from agentctl.engine.compiler.definitions import normal_object
 from agentctl.engine.compiler.library import ActionEntry, Library, Scope, Unit
 from agentctl.engine.kinds import FUNCTION_KIND
-from agentctl.engine.packs import PackResolver, Wanted
-from agentctl.engine.versions import parse_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -110,6 +108,8 @@ def _resolve(source: CompileSource, captured: Captured, report: Report) -> dict[
     spec = source.document.spec
     if not spec.packs:
         return {}
+    from agentctl.engine.packs import PackResolver, Wanted
+
     resolver = PackResolver(
         files=captured, report=report, trust=spec.pack_trust, version=source.version
     )
@@ -203,6 +203,8 @@ def _unit(
     scope: Scope,
     report: Report,
 ) -> Unit:
+    from agentctl.engine.versions import parse_version
+
     if parse_version(workflow.version) is None:
         message = f"{workflow.version!r} is not a semantic version"
         path = f"{place}.version"
