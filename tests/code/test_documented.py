@@ -77,6 +77,28 @@ def test_every_link_leads_somewhere() -> None:
             assert "://" in target or (path.parent / target).exists(), f"{path.name}: {target}"
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda p: p.name)
+def test_an_example_compiles_without_a_warning(path: Path) -> None:
+    engine = Engine("unused.db")
+    assert not engine.load(path).warnings
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        ("hello", "succeeded"),
+        ("release", "succeeded"),
+        ("retry", "succeeded"),
+        ("approval", "paused"),
+        ("crash", "succeeded"),
+    ],
+)
+def test_an_example_ends_as_it_says(name: str, state: str, tmp_path: Path) -> None:
+    with Engine(tmp_path / "run.db", clock=ManualClock(), entropy=FixedEntropy()) as engine:
+        loaded = engine.load(ROOT / "examples" / f"{name}.yaml", workspace=tmp_path)
+        assert engine.start_sync(loaded, workspace=tmp_path).state == state
+
+
 @pytest.mark.parametrize("block", blocks("python"), ids=by_place)
 def test_python_in_a_page_runs(block: Block, tmp_path: Path) -> None:
     if block.note:

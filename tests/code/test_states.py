@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from agentctl.machines import compiled
 from agentctl.machines.table import Table
-from tests.code.tree import trees
+from tests.code.tree import PACKAGE, trees
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +71,12 @@ def test_no_state_is_compared_or_written_as_a_text_outside_the_machines() -> Non
     assert found.keys() == EXCEPTIONS.keys(), {
         place: line for place, line in found.items() if place not in EXCEPTIONS
     }
+
+
+def test_no_statement_of_the_database_names_a_state() -> None:
+    for path in sorted((PACKAGE / "store").rglob("*.sql")):
+        texts = set(re.findall(r"'([^']*)'", path.read_text(encoding="utf-8")))
+        assert not texts & STATES, path.name
 
 
 def test_the_search_finds_what_it_looks_for() -> None:
