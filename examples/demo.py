@@ -108,7 +108,7 @@ def say(text: str) -> None:
     print(text)
 
 
-def claim(holds: bool, text: str) -> None:  # noqa: FBT001  (the claim is the sentence after it)
+def claim(holds: bool, text: str) -> None:
     """Print a claim, or raise BrokenClaimError when it does not hold."""
     if not holds:
         raise BrokenClaimError(text)

@@ -74,7 +74,7 @@ class WriteFileTool:
 class Echo:
     """`builtin.echo`: give the arguments back."""
 
-    async def execute(self, effect: EffectRecord, context: EffectContext) -> JsonValue:  # noqa: ARG002 - the port's shape
+    async def execute(self, effect: EffectRecord, context: EffectContext) -> JsonValue:
         """Return the input."""
         return effect.input
 

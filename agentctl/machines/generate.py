@@ -113,7 +113,7 @@ def main(arguments: Sequence[str]) -> int:
     stale = [name for name, text in texts.items() if _read(_FOLDER / name) != text]
     if "--check" in arguments:
         for name in stale:
-            print(f"{name} is out of date: run python -m agentctl.machines.generate")
+            sys.stdout.write(f"{name} is out of date: run python -m agentctl.machines.generate\n")
         return 1 if stale else 0
     for name in stale:
         (_FOLDER / name).write_text(texts[name], encoding="utf-8")

@@ -10,7 +10,6 @@ import contextlib
 import os
 import sqlite3
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentctl.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
@@ -18,6 +17,7 @@ from agentctl.store.filesystem import refuse_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
     from typing import Literal
 
     Durability = Literal["full", "normal"]

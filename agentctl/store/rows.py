@@ -166,7 +166,7 @@ def stream_event_from(row: sqlite3.Row) -> StreamEvent:
     )
 
 
-def _state(machine: str, row: sqlite3.Row) -> Any:  # noqa: ANN401 - the machine decides the type
+def _state(machine: str, row: sqlite3.Row) -> Any:
     state = row["state"]
     if state not in TABLES[machine].rows:  # type: ignore[index]
         raise StoreCorrupt(

@@ -13,7 +13,6 @@ from agentctl.engine.records import RunHistory
 from agentctl.errors import UnknownRun
 from agentctl.jsonvalue import canonical, digest_text, load_stored
 from agentctl.store.chain import GENESIS
-from agentctl.store.database import Database
 from agentctl.store.journal import RunJournal, lets_go, write_work
 from agentctl.store.lease import LeaseKeeper, is_alive, take, this_process
 from agentctl.store.migrate import migrate
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from agentctl.engine.ports import NewRun
     from agentctl.engine.records import RunRecord, StreamEvent, Transition
     from agentctl.jsonvalue import JsonObject
+    from agentctl.store.database import Database
 
 
 class SqliteStore:

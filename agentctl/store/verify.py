@@ -1,4 +1,4 @@
-"""Replay a run's journal: is every move legal, every link unbroken, every record its result?
+"""Replay a journal: whether every move is legal, every link unbroken, every record its result.
 
 Above: `agentctl verify`. Below: the store's rows and the machines' tables. It names the first
 row that does not fit; it never repairs.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from agentctl.engine.template import (
@@ -11,7 +13,9 @@ from agentctl.engine.template import (
     parse_condition,
     same_json,
 )
-from agentctl.jsonvalue import JsonValue
+
+if TYPE_CHECKING:
+    from agentctl.jsonvalue import JsonValue
 
 SCOPE = Scope(
     inputs={

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentctl.engine.schema_check import check_schema, validate, violations
-from agentctl.jsonvalue import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    from agentctl.jsonvalue import JsonObject, JsonValue
 
 
 @pytest.mark.parametrize(

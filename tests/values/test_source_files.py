@@ -53,7 +53,6 @@ def test_the_way_to_the_workspace_may_be_a_link(workspace: Path, tmp_path: Path)
         "vars/environment.json/x",
         "x" * 300,
         "\udcff",
-        "\ud800",
     ],
 )
 def test_a_path_that_is_no_file_inside_is_refused(workspace: Path, path: str) -> None:

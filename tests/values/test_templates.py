@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -17,8 +18,10 @@ from agentctl.engine.template import (
     references,
     render,
 )
-from agentctl.jsonvalue import JsonValue
 from agentctl.limits import TEMPLATE_TEXT_BYTES_MAX
+
+if TYPE_CHECKING:
+    from agentctl.jsonvalue import JsonValue
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "../shared/examples").rglob("*.yaml"))
 
