@@ -56,7 +56,7 @@ def run(argv: list[str]) -> int:
         return _report(console, _interrupted())
     except TyperException as error:
         return _report(console, _usage(argv, error))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  (the last line of defence)
         return _report_error(console, error)
 
 

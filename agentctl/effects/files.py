@@ -76,6 +76,7 @@ class Echo:
 
     async def execute(self, effect: EffectRecord, context: EffectContext) -> JsonValue:
         """Return the input."""
+        del context
         return effect.input
 
 

@@ -161,7 +161,7 @@ class Dispatcher:
             return Landing(error=error)
         except (StoreError, LeaseLost):
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever it was, the ledger must say so
             if deadline.expired() and isinstance(error, TimeoutError):
                 return Landing(timed_out=True)
             return Landing(error=_unexpected(error))

@@ -79,7 +79,8 @@ def take(connection: sqlite3.Connection, number: int, run_id: str, now: Instant)
 
 def is_alive(row: sqlite3.Row, owner: Owner, now: Instant) -> bool:
     """Return whether the owner on record may still be writing."""
-    if row["host"] == owner.host and row["boot"] == owner.boot:
+    # Without a boot id (no /proc) a process cannot be told apart: only the expiry counts.
+    if owner.boot and row["host"] == owner.host and row["boot"] == owner.boot:
         return bool(_started(row["pid"]) == row["started"])
     return int(row["expires_at"]) > now
 
