@@ -13,6 +13,10 @@ DOCUMENT_BYTES_MAX: Final = 1 << 20
 DOCUMENT_DEPTH_MAX: Final = 100
 # An alias may not multiply the document: total nodes after expansion.
 DOCUMENT_NODES_MAX: Final = 200_000
+# A long text counts as several nodes, or an alias could multiply a small file's characters.
+DOCUMENT_NODE_CHARACTERS: Final = 64
+# Every problem and every source of a value is named by its path.
+DOCUMENT_PATH_CHARACTERS_MAX: Final = 4096
 VARS_FILE_BYTES_MAX: Final = 1 << 20
 VARS_FILES_MAX: Final = 256
 VARS_FILES_TOTAL_BYTES_MAX: Final = 16 << 20

@@ -9,9 +9,9 @@ each record's base version, so that two writers cannot both succeed.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast, overload
 
-from attr import define, field, fields, frozen
+from attr import define, field, fields
 
 from agentctl.engine.records import (
     ApprovalRecord,
@@ -23,10 +23,9 @@ from agentctl.engine.records import (
     TaskRecord,
     Transition,
 )
-from agentctl.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agentctl.clock import Instant
     from agentctl.jsonvalue import JsonValue
@@ -45,35 +44,40 @@ R = TypeVar("R", bound="Record")
 
 def apply(
     record: R,
-    event: str,
+    events: Sequence[str],
     now: Instant,
     *,
     actor: str | None = None,
     detail: JsonValue = None,
     **changes: object,
-) -> tuple[R, Transition]:
-    """Return the moved record and the transition that proves it.
+) -> tuple[R, list[Transition]]:
+    """Return the moved record and the transitions that prove it, one for each event.
 
     Raises IllegalTransition when the record's machine declares no such move.
     """
-    source: str = record.state
-    # Each machine has its own event type; `Work.move` holds callers to the right one.
+    # Each machine has its own event type; `Work` holds callers to the right one.
     table = cast("Table[str, str]", record.table)
-    target = table.step(source, event)
-    version = record.version + 1
-    moved = _rebuilt(record, {**changes, "state": target, "version": version})
-    proof = Transition(
-        machine=record.machine,
-        entity=record.entity,
-        version=version,
-        event=event,
-        source=source,
-        target=target,
-        at=now,
-        actor=actor,
-        detail=detail,
-    )
-    return moved, proof
+    machine, entity = record.machine, record.entity
+    state: str = record.state
+    version = record.version
+    proofs = []
+    for event in events:
+        source, state = state, table.step(state, event)
+        version += 1
+        proofs.append(
+            Transition(
+                machine=machine,
+                entity=entity,
+                version=version,
+                event=event,
+                source=source,
+                target=state,
+                at=now,
+                actor=actor,
+                detail=detail,
+            )
+        )
+    return _rebuilt(record, {**changes, "state": state, "version": version}), proofs
 
 
 # attr.evolve looks every field up again on each call, and moving records is the hottest thing
@@ -91,8 +95,7 @@ def _rebuilt(record: R, changes: dict[str, object]) -> R:
     return cast("R", cls(**{**dict(zip(names, read(record), strict=True)), **changes}))
 
 
-@frozen(eq=False, repr=False)
-class Change(Value):
+class Change(NamedTuple):
     """A record to write, and the version that must still be stored (None: it is new)."""
 
     base: int | None
@@ -142,16 +145,26 @@ class Work:
 
         `actor` and `detail` go into the proof; everything else changes the record.
         """
-        moved, proof = apply(record, event, now, **changes)
-        self.transitions.append(proof)
-        key = (record.machine, record.entity)
-        earlier = self.changes.get(key)
-        self.changes[key] = Change(earlier.base if earlier else record.version, moved)
-        return moved
+        return self._move(record, (event,), now, **changes)
 
-    def touch(self, record: R, base: R) -> R:
-        """Write a changed record whose state did not move; its version stays."""
+    @overload
+    def move_on(
+        self, record: TaskRecord, events: Sequence[TaskEvent], now: Instant, **changes: object
+    ) -> TaskRecord: ...
+    @overload
+    def move_on(
+        self, record: EffectRecord, events: Sequence[EffectEvent], now: Instant, **changes: object
+    ) -> EffectRecord: ...
+    def move_on(
+        self, record: Record, events: Sequence[str], now: Instant, **changes: Any
+    ) -> Record:
+        """Apply several events at one instant; the record is made once, each move is proved."""
+        return self._move(record, events, now, **changes)
+
+    def _move(self, record: R, events: Sequence[str], now: Instant, **changes: Any) -> R:
+        moved, proofs = apply(record, events, now, **changes)
+        self.transitions += proofs
         key = (record.machine, record.entity)
         earlier = self.changes.get(key)
-        self.changes[key] = Change(earlier.base if earlier else base.version, record)
-        return record
+        self.changes[key] = Change(record.version if earlier is None else earlier.base, moved)
+        return moved

@@ -41,7 +41,7 @@ from agentctl.limits import OUTPUT_BYTES_MAX
 from agentctl.machines.names import EffectStates, TaskStates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from agentctl.clock import Instant
     from agentctl.engine.plan import PlanTask
@@ -177,17 +177,18 @@ class Scheduler:
         except AgentctlError as error:
             return self._start(task, now, error=error)
         if skip is None:
-            return self._start(self.work.move(task, "admit", now), now)
+            return self._start(task, now)
         self._skip(task, skip, now)
         return None
 
     def _start(
         self, task: TaskRecord, now: Instant, *, error: AgentctlError | None = None
     ) -> Flight:
-        if error is not None:
-            task = self.work.move(task, "admit", now)
-        started = self.work.move(
-            task, "start", now, attempt=task.attempt + 1, started_at=task.started_at or now
+        events: Sequence[TaskEvent] = (
+            ("start",) if task.state == TaskStates.ready else ("admit", "start")
+        )
+        started = self.work.move_on(
+            task, events, now, attempt=task.attempt + 1, started_at=task.started_at or now
         )
         self.state.put_task(started)
         self._move_iteration(started.id, "evaluate", "accept", now=now)

@@ -1,6 +1,6 @@
 """Drawings of a table: Mermaid, DOT, Markdown and SVG, with a run's live states marked.
 
-Above: the CLI and the documents under `docs/machines`. Below: `table` and `svg`. Labels are the
+Above: the CLI and `docs/machines.md`. Below: `table` and `svg`. Labels are the
 stored names, moves between the same two states share one arrow, and the same table always gives
 the same text. It writes no file and calls no program.
 """

@@ -10,6 +10,7 @@ import contextlib
 import os
 import sqlite3
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from agentctl.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
 
 # Spells "agct": file(1) and other programs can tell whose file it is.
 APPLICATION_ID = 0x61676374
-# A checkpoint costs two syncs more; this many pages keep it out of all but long runs.
-CHECKPOINT_PAGES = 4000
+# A log that starts again from its beginning is overwritten in place, and that syncs faster than
+# appending; a checkpoint itself costs two or three syncs.
+CHECKPOINT_PAGES = 1000
 STATEMENTS_CACHED = 64
+_PAUSE_SECONDS = 0.005
 
 
 class Database:
@@ -89,16 +92,30 @@ class Database:
 
     def _set_up(self, connection: sqlite3.Connection, *, wal: bool) -> None:
         connection.row_factory = sqlite3.Row
-        owner = connection.execute("PRAGMA application_id").fetchone()[0]
+        # In this order: another process may be making the tables, and it signs them as it does.
         tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        owner = connection.execute("PRAGMA application_id").fetchone()[0]
         if owner != APPLICATION_ID and tables:
             raise StoreCorrupt(
                 f"{self.path} is a database of another program", help="choose another --db"
             )
-        connection.execute(f"PRAGMA journal_mode={'WAL' if wal else 'DELETE'}")
+        self._set_journal(connection, "WAL" if wal else "DELETE")
         connection.execute(f"PRAGMA synchronous={self.durability.upper()}")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
+
+    def _set_journal(self, connection: sqlite3.Connection, mode: str) -> None:
+        """Choose the journal; SQLite itself does not wait when others open a new file too."""
+        give_up_at = time.monotonic() + self.busy_timeout_ms / 1000
+        while True:
+            try:
+                connection.execute(f"PRAGMA journal_mode={mode}")
+                return
+            except sqlite3.OperationalError as error:
+                is_busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+                if not is_busy or time.monotonic() >= give_up_at:
+                    raise
+            time.sleep(_PAUSE_SECONDS)
 
 
 class Transaction:

@@ -16,7 +16,7 @@ from agentctl.engine.records import (
     RunRecord,
     TaskRecord,
 )
-from agentctl.errors import Bug, LeaseLost, StaleVersion
+from agentctl.errors import Bug, LeaseLost, StaleVersion, StoreError
 from agentctl.jsonvalue import canonical
 from agentctl.machines.sets import RUN_ACTIVE
 from agentctl.store.chain import link
@@ -88,13 +88,21 @@ class RunJournal:
         self._keeper.watch(self._number, self._token, notify)
 
     def release(self) -> None:
-        """Give the lease back, unless the run's last commit did."""
+        """Give the lease back, unless the run's last commit did.
+
+        What cannot be written now is written as soon as the database can be: this process may
+        live on for long, and would keep everybody from the run.
+        """
         self._keeper.forget(self._number)
         if self._released:
             return
         self._released = True
-        with self._database.writing() as connection:
-            connection.execute(_RELEASE, (self._number, self._token))
+        try:
+            with self._database.writing() as connection:
+                connection.execute(_RELEASE, (self._number, self._token))
+        except StoreError:
+            self._keeper.owe(self._number, self._token)
+            raise
 
 
 def lets_go(work: Work) -> bool:

@@ -8,6 +8,7 @@ task cannot starve it, and it notices requests to cancel.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from pathlib import Path
@@ -120,6 +121,7 @@ class LeaseKeeper:
     open_database: Callable[[], Database]
     clock: Clock
     _held: dict[int, _Held] = field(factory=dict)
+    _owed: set[tuple[int, int]] = field(factory=set)
     _lock: threading.Lock = field(factory=threading.Lock)
     _stop: threading.Event = field(factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -128,25 +130,39 @@ class LeaseKeeper:
         """Start to keep a run's lease."""
         with self._lock:
             self._held[number] = _Held(token, notify)
-            if self._thread is None:
-                self._stop.clear()
-                self._thread = threading.Thread(
-                    target=self._keep, name="agentctl-lease", daemon=True
-                )
-                self._thread.start()
+            self._start()
 
     def forget(self, number: int) -> None:
         """Stop keeping a run's lease."""
         with self._lock:
             self._held.pop(number, None)
 
+    def owe(self, number: int, token: int) -> None:
+        """Give a lease back later, since the database cannot be written now."""
+        with self._lock:
+            self._owed.add((number, token))
+            self._start()
+
     def close(self) -> None:
-        """End the thread."""
+        """End the thread, after a last try to give back what is owed."""
         with self._lock:
             thread, self._thread = self._thread, None
         self._stop.set()
         if thread is not None:
             thread.join()
+        if self._owed:
+            with contextlib.suppress(StoreError):
+                database = self.open_database()
+                try:
+                    self._give_back(database)
+                finally:
+                    database.close()
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._stop.clear()
+            self._thread = threading.Thread(target=self._keep, name="agentctl-lease", daemon=True)
+            self._thread.start()
 
     def _keep(self) -> None:
         """Poll and renew until closed; a short run ends before the first poll."""
@@ -156,6 +172,7 @@ class LeaseKeeper:
             waited += POLL_SECONDS
             try:
                 database = database or self.open_database()
+                self._give_back(database)
                 self._poll(database)
                 if waited >= RENEWAL_SECONDS:
                     self._renew(database)
@@ -165,6 +182,14 @@ class LeaseKeeper:
                 continue
         if database is not None:
             database.close()
+
+    def _give_back(self, database: Database) -> None:
+        with self._lock:
+            owed = list(self._owed)
+        for number, token in owed:
+            with database.writing() as connection:
+                connection.execute(SQL["release_lease"], (number, token))
+            self._owed.discard((number, token))
 
     def _poll(self, database: Database) -> None:
         with self._lock:

@@ -114,5 +114,5 @@ def _apply(database: Database, step: Migration, now: Instant) -> str:
 
 def split_statements(text: str) -> list[str]:
     """Return the statements of a migration; they end with a semicolon at a line's end."""
-    lines = [line for line in text.splitlines() if not line.lstrip().startswith("--")]
-    return [part.strip() for part in "\n".join(lines).split(";\n") if part.strip(" ;\n")]
+    lines = [f"{line}\n" for line in text.splitlines() if not line.lstrip().startswith("--")]
+    return [part.strip() for part in "".join(lines).split(";\n") if part.strip()]

@@ -152,8 +152,16 @@ SELECT checkpoint AS number, sequence AS last_sequence, at FROM transition
  WHERE key >= :run << 32 AND key < (:run + 1) << 32 AND checkpoint IS NOT NULL ORDER BY key
 
 -- list_runs --
--- Runs, newest first.
-SELECT * FROM run ORDER BY number DESC
+-- Runs, newest first; a filter that is NULL lets everything through.
+SELECT * FROM run
+ WHERE (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
+   AND (:workflow IS NULL OR workflow_name = :workflow)
+   AND (:created_before IS NULL OR created_at <= :created_before)
+ ORDER BY number DESC LIMIT :limit
+
+-- run_ids --
+-- Every run, newest first, whatever state its row is in.
+SELECT id FROM run ORDER BY number DESC
 
 -- request_cancel --
 -- The newest request stands.

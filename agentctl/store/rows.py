@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from agentctl.jsonvalue import JsonObject, JsonValue
 
+_RESTORE = "restore a backup, or open the file with the agentctl that wrote it"
+
 
 def first_key(number: int) -> int:
     """Return where the rows of a run begin; a row's place in the run is added to it."""
@@ -37,9 +39,17 @@ def text_or_null(value: JsonValue) -> str | None:
     return None if value is None else canonical(value)
 
 
+def read_json(text: str | bytes) -> JsonValue:
+    """Read the text of a JSON column. Raises StoreCorrupt."""
+    try:
+        return load_stored(text)
+    except ValueError as error:
+        raise StoreCorrupt(f"a stored value is not JSON: {error}", help=_RESTORE) from error
+
+
 def json_or_none(text: str | None) -> JsonValue:
-    """Read a JSON column."""
-    return None if text is None else load_stored(text)
+    """Read a JSON column that may be NULL. Raises StoreCorrupt."""
+    return None if text is None else read_json(text)
 
 
 def run_from(row: sqlite3.Row) -> RunRecord:
@@ -55,8 +65,8 @@ def run_from(row: sqlite3.Row) -> RunRecord:
         source_run_id=row["source_run_id"],
         trace_id=row["trace_id"],
         workspace=row["workspace"],
-        inputs=cast("JsonObject", load_stored(row["inputs"])),
-        vars=cast("JsonObject", load_stored(row["vars"])),
+        inputs=cast("JsonObject", read_json(row["inputs"])),
+        vars=cast("JsonObject", read_json(row["vars"])),
         created_at=row["created_at"],
         ended_at=row["ended_at"],
         output=json_or_none(row["output"]),
@@ -96,7 +106,7 @@ def effect_from(row: sqlite3.Row) -> EffectRecord:
         effect_class=row["effect_class"],
         risk=row["risk"],
         idempotency=row["idempotency"],
-        input=load_stored(row["input"]),
+        input=read_json(row["input"]),
         input_digest=row["input_digest"].hex(),
         state=_state("effect", row),
         version=row["version"],
@@ -137,8 +147,8 @@ def approval_from(row: sqlite3.Row) -> ApprovalRecord:
     )
 
 
-def transition_from(row: sqlite3.Row) -> Transition:
-    """Read one move."""
+def transition_from(row: sqlite3.Row, detail: JsonValue) -> Transition:
+    """Read one move; its detail is read apart, since not everybody needs it."""
     return Transition(
         machine=row["machine"],
         entity=row["entity"],
@@ -148,7 +158,7 @@ def transition_from(row: sqlite3.Row) -> Transition:
         target=row["target"],
         at=row["at"],
         actor=row["actor"],
-        detail=json_or_none(row["detail"]),
+        detail=detail,
     )
 
 
@@ -160,7 +170,7 @@ def stream_event_from(row: sqlite3.Row) -> StreamEvent:
         sequence=row["sequence"],
         effect_id=row["effect_id"],
         event_type=row["event_type"],
-        payload=load_stored(row["payload"]),
+        payload=read_json(row["payload"]),
         truncated=bool(row["truncated"]),
         at=row["at"],
     )
@@ -171,6 +181,6 @@ def _state(machine: str, row: sqlite3.Row) -> Any:
     if state not in TABLES[machine].rows:  # type: ignore[index]
         raise StoreCorrupt(
             f"{machine} {row['id']!r} has the state {state!r}, which the machine does not know",
-            help="restore a backup, or open the file with the agentctl that wrote it",
+            help=_RESTORE,
         )
     return state

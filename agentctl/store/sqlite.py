@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 from agentctl.clock import iso
 from agentctl.engine.records import RunHistory
-from agentctl.errors import UnknownRun
-from agentctl.jsonvalue import canonical, digest_text, load_stored
+from agentctl.errors import StoreCorrupt, UnknownRun
+from agentctl.jsonvalue import canonical, digest_text
 from agentctl.store.chain import GENESIS
 from agentctl.store.journal import RunJournal, lets_go, write_work
 from agentctl.store.lease import LeaseKeeper, is_alive, take, this_process
@@ -21,6 +21,8 @@ from agentctl.store.rows import (
     effect_from,
     first_key,
     iteration_from,
+    json_or_none,
+    read_json,
     run_from,
     stream_event_from,
     task_from,
@@ -30,7 +32,7 @@ from agentctl.store.statements import SQL
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
     from agentctl.clock import Clock, Instant
@@ -86,7 +88,7 @@ class SqliteStore:
             number = {"run": row["number"]}
             return RunHistory(
                 run=run_from(row),
-                plan=cast("JsonObject", load_stored(zlib.decompress(row["plan"]))),
+                plan=cast("JsonObject", read_json(_unpacked(row["plan"]))),
                 tasks=tuple(map(task_from, connection.execute(SQL["tasks"], number))),
                 effects=tuple(map(effect_from, connection.execute(SQL["effects"], number))),
                 iterations=tuple(
@@ -94,7 +96,7 @@ class SqliteStore:
                 ),
                 approvals=tuple(map(approval_from, connection.execute(SQL["approvals"], number))),
                 memory={
-                    one["key"]: load_stored(one["value"])
+                    one["key"]: read_json(one["value"])
                     for one in connection.execute(SQL["memory"], number)
                 },
             )
@@ -106,7 +108,9 @@ class SqliteStore:
             rows = connection.execute(
                 SQL["transitions"], {"run": number, "after": after}
             ).fetchall()
-        return [(row["sequence"], transition_from(row)) for row in rows]
+        return [
+            (row["sequence"], transition_from(row, json_or_none(row["detail"]))) for row in rows
+        ]
 
     def stream_events(self, run_id: str) -> list[StreamEvent]:
         """Read a run's stream records, in order."""
@@ -115,10 +119,23 @@ class SqliteStore:
             rows = connection.execute(SQL["stream_events"], (number,)).fetchall()
         return [stream_event_from(row) for row in rows]
 
-    def list_runs(self, limit: int | None = None) -> list[RunRecord]:
-        """Return the newest runs first."""
+    def list_runs(
+        self,
+        *,
+        states: Collection[str] = (),
+        workflow: str | None = None,
+        created_before: Instant | None = None,
+        limit: int | None = None,
+    ) -> list[RunRecord]:
+        """Return the newest runs first; what is not given does not filter."""
+        wanted = {
+            "states": canonical(list(states)) if states else None,
+            "workflow": workflow,
+            "created_before": created_before,
+            "limit": -1 if limit is None else limit,
+        }
         with self.database.reading() as connection:
-            rows = connection.execute(SQL["list_runs"]).fetchmany(limit or -1)
+            rows = connection.execute(SQL["list_runs"], wanted).fetchall()
         return [run_from(row) for row in rows]
 
     def run_of_approval(self, approval_id: str) -> str | None:
@@ -148,9 +165,13 @@ class SqliteStore:
         return {"host": row["host"], "pid": row["pid"], "since": since, "alive": alive}
 
     def close(self) -> None:
-        """End the lease thread and close the file."""
-        self._keeper.close()
+        """Close the file and end the lease thread.
+
+        The file comes first: whatever transaction is stuck in it ends then, and a lease that is
+        still owed can be given back.
+        """
         self.database.close()
+        self._keeper.close()
 
     def _journal(
         self,
@@ -204,6 +225,15 @@ def _insert_run(connection: sqlite3.Connection, new: NewRun) -> int:
 def _insert_document(connection: sqlite3.Connection, digest: str, kind: str, text: str) -> None:
     body = zlib.compress(text.encode("utf-8", "surrogatepass"))
     connection.execute(SQL["insert_document"], (digest, kind, body))
+
+
+def _unpacked(body: bytes) -> bytes:
+    try:
+        return zlib.decompress(body)
+    except zlib.error as error:
+        raise StoreCorrupt(
+            f"a stored plan is damaged: {error}", help="restore a backup"
+        ) from error
 
 
 def _number(connection: sqlite3.Connection, run_id: str) -> int:

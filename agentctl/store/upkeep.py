@@ -60,24 +60,28 @@ def backup(store: SqliteStore, target: str) -> int:
 
     Raises UsageError when the target exists or cannot be written.
     """
-    place = Path(target)
+    try:
+        return _back_up(store, Path(target))
+    except FileExistsError:
+        raise UsageError(f"{target} exists; a backup never replaces a file") from None
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error.strerror}") from error
+
+
+def _back_up(store: SqliteStore, place: Path) -> int:
     if os.path.lexists(place):
-        raise UsageError(f"{target} exists; a backup never replaces a file")
-    if not place.parent.is_dir():
-        raise UsageError(f"there is no folder {place.parent}")
+        raise FileExistsError
     part = place.with_name(f".{place.name}.part")
     part.unlink(missing_ok=True)
     # Only its owner may read it, like the database itself.
     os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     try:
-        with store.database.explained():
+        with store.database.lock, store.database.explained():
             # It takes a snapshot of its own, and refuses to run inside a transaction.
             store.database.connection.execute("VACUUM INTO ?", (str(part),))
         _sync(part)
         # A link, unlike a rename, fails when somebody made the target meanwhile.
         os.link(part, place)
-    except FileExistsError:
-        raise UsageError(f"{target} exists; a backup never replaces a file") from None
     finally:
         part.unlink(missing_ok=True)
     _sync(place.parent)

@@ -95,16 +95,16 @@ def _effect(ordinal: int, kind: str, result: JsonObject | None) -> EffectRecord:
         input_digest="d",
         requested_at=NOW,
     )
-    started, _ = apply(effect, "start", NOW, dispatch=1)
-    done, _ = apply(started, "succeed", NOW, result=result)
+    started, _ = apply(effect, ("start",), NOW, dispatch=1)
+    done, _ = apply(started, ("succeed",), NOW, result=result)
     return done
 
 
 def _history() -> tuple[RunHistory, list[tuple[int, Transition]]]:
     plan = _plan()
-    run, started = apply(_run(plan), "start", NOW)
+    run, (started,) = apply(_run(plan), ("start",), NOW)
     task = TaskRecord(id="left", position=1)
-    skipped, proof = apply(task, "skip_by_route", NOW + 1, output={"reason": "no"})
+    skipped, (proof,) = apply(task, ("skip_by_route",), NOW + 1, output={"reason": "no"})
     asked: JsonObject = {
         "toolCalls": [{"id": "call-x", "name": "echo"}],
         "usage": {"inputTokens": 3},
@@ -244,7 +244,7 @@ def test_a_run_that_asks_a_person_says_what_for() -> None:
 
 def test_an_uncertain_effect_is_named_as_the_reason() -> None:
     history, _ = _history()
-    started, _ = apply(evolve(_effect(0, "model", None), state="started"), "lose", NOW)
+    started, _ = apply(evolve(_effect(0, "model", None), state="started"), ("lose",), NOW)
     still = stillness(evolve(history, effects=(started,)), is_held=False, now=NOW)
     assert still is not None
     assert still.reason == "model.fake of task left may have happened"
@@ -252,5 +252,5 @@ def test_an_uncertain_effect_is_named_as_the_reason() -> None:
 
 def test_a_run_that_is_over_does_not_stand_still() -> None:
     history, _ = _history()
-    over, _ = apply(history.run, "succeed", NOW)
+    over, _ = apply(history.run, ("succeed",), NOW)
     assert stillness(evolve(history, run=over), is_held=False, now=NOW) is None

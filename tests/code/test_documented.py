@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+# A script finds the package where it was started from, installed or not.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 # Options of other programs that the pages mention.
 FOREIGN_OPTIONS = {"--agentctl-handshake", "--agentctl-invoke"}
 
@@ -33,6 +36,7 @@ def test_the_generated_pages_are_current() -> None:
     ended = subprocess.run(
         [sys.executable, "docs/generate.py", "--check"],
         cwd=ROOT,
+        env=ENVIRONMENT,
         capture_output=True,
         encoding="utf-8",
         check=False,
@@ -107,6 +111,7 @@ def test_python_in_a_page_runs(block: Block, tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", block.text],
         cwd=tmp_path,
+        env=ENVIRONMENT,
         capture_output=True,
         encoding="utf-8",
         check=False,

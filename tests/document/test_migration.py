@@ -12,6 +12,7 @@ from agentctl.engine.document.model import Workflow
 from agentctl.engine.document.reader import read_document
 from agentctl.engine.document.tree import parse_tree
 from agentctl.engine.document.writing import yaml_text
+from agentctl.limits import DOCUMENT_DEPTH_MAX
 from tests.document.reading import PLAYBOOK, values, workflow_text
 from tests.document.test_text import OBJECTS
 
@@ -104,6 +105,7 @@ def test_the_migrated_text_is_the_same_workflow() -> None:
     [
         ("nonsense: 1", "spec.nonsense"),
         ("runtime: 7", "spec.runtime"),
+        ("runtime: {maxConcurency: 2}", "spec.runtime.maxConcurency"),
         ("providers: [x]", "spec.providers"),
         ("tools: {t: {}}", "spec.tools.t.kind"),
     ],
@@ -125,6 +127,27 @@ def test_a_part_of_the_wrong_shape_is_named_and_not_dropped(key: str) -> None:
     found = read_document(text.encode(), "old.yaml").diagnostics
     name = "actions" if key == "modules" else key
     assert [one.line for one in found if one.path == f"spec.{name}"] == [len(lines) + 1]
+
+
+def test_what_cannot_be_translated_keeps_its_place() -> None:
+    text = OLD.replace("approvalMode: sometimes", "approvalMode: [x]").replace("uses: ", "used: ")
+    found = read_document(text.encode(), "old.yaml").diagnostics
+    assert [(one.path, one.line, one.column) for one in found if one.severity == "error"] == [
+        ("spec.policy.approval", 10, 24),
+        ("spec.tasks[0].used", 12, 13),
+        ("spec.tasks[0].compensate.used", 12, 47),
+        ("spec.tasks[0].compensate.uses", 12, 46),
+        ("spec.tasks[0].uses", 12, 5),
+    ]
+
+
+def test_a_translation_that_would_pass_a_limit_is_refused() -> None:
+    deep = "[" * (DOCUMENT_DEPTH_MAX - 2)
+    text = OLD + f"vars: {{a: {deep}{deep.replace('[', ']')}}}\n"
+    assert translated(text).spec.vars
+    made, found = migrate_text(text.encode(), "old.yaml")
+    assert made is None
+    assert "deep" in found[-1].message
 
 
 def test_only_a_playbook_can_be_migrated() -> None:

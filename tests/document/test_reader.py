@@ -76,6 +76,7 @@ def test_all_problems_come_at_once() -> None:
     assert [(one.path, one.line) for one in found] == [
         ("spec.agents.a.maxTurns", 6),
         ("spec.agents.a.strem", 6),
+        ("spec.agents.a.instructionsFile", 6),
         ("spec.actions.a.idempotency", 8),
         ("spec.tasks[0].retry.maxAttempts", 10),
         ("spec.tasks[0].retry.backoffMs", 10),
@@ -95,11 +96,86 @@ def test_a_broken_rule_is_found_beside_other_problems() -> None:
     assert [one.path for one in found] == ["spec.agents.a.instructionsFile", "spec.nonsense"]
 
 
+def test_a_broken_rule_is_found_where_a_field_is_missing() -> None:
+    found = problems_of(
+        workflow_text(
+            "  agents: {a: {instructions: x, instructionsFile: y}}\n",
+            "  tasks: [{id: [], foreach: {items: []}, loop: {maxIterations: 1, while: x}}]\n",
+        )
+    )
+    assert [one.path for one in found] == [
+        "spec.agents.a.provider",
+        "spec.agents.a.model",
+        "spec.agents.a.instructionsFile",
+        "spec.tasks[0].id",
+        "spec.tasks[0].uses",
+        "spec.tasks[0].loop",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ("agents: {a: {provider: f, model: m, instructions: []}}", "agents.a.instructions"),
+        ("providers: {p: {kind: fake, credential: {env: a b}}}", "providers.p.credential.env"),
+        ("actions: {a: {kind: nonsense, command: x}}", "actions.a.kind"),
+        ("actions: {a: {kind: builtin.shell.exec, command: {}}}", "actions.a.command"),
+        ("inputSchema: .inf", "inputSchema"),
+        ("tools: []", "tools"),
+    ],
+)
+def test_a_field_that_cannot_be_read_is_reported_once(spec: str, path: str) -> None:
+    assert only_problem(workflow_text(f"  {spec}\n")).path == f"spec.{path}"
+
+
+def test_a_json_schema_is_an_object_or_a_boolean() -> None:
+    problem = only_problem(workflow_text("  inputSchema: string\n"))
+    assert (problem.code, problem.path) == ("invalid_schema", "spec.inputSchema")
+    assert problem.message == "inputSchema: a JSON Schema is an object, true or false"
+    assert read_workflow(workflow_text("  inputSchema: false\n")).spec.input_schema is False
+    assert read_workflow(workflow_text("  inputSchema:\n")).spec.input_schema is None
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "yes",
+        "on",
+        "No",
+        "true",
+        "12:30",
+        "1_000",
+        "1e3",
+        "0o17",
+        "0x1f",
+        "2025-11-25",
+        ".inf",
+        ".nan",
+        "1.10",
+        "+1",
+        "017",
+        "<<",
+    ],
+)
+def test_a_text_field_keeps_what_is_written(written: str) -> None:
+    workflow = read_workflow(workflow_text(AGENT % f"description: {written}"))
+    assert workflow.spec.agents["a"].description == written
+
+
+@pytest.mark.parametrize("written", ["~", "null", "Null", "NULL", ""])
+def test_nothing_is_no_text(written: str) -> None:
+    text = workflow_text(AGENT.replace("model: m", f"model: {written}") % "tools: []")
+    problem = only_problem(text)
+    assert problem.path == "spec.agents.a.model"
+    assert problem.help == "write '' for an empty text"
+
+
 @pytest.mark.parametrize(
     ("field", "words"),
     [
         ("stream: yes", "YAML 1.2 reads yes as text; write true or false"),
         ("stream: On", "YAML 1.2 reads On as text; write true or false"),
+        ("stream: n", "YAML 1.2 reads n as text; write true or false"),
         ("stream: 'true'", "write it without quotes"),
         ("maxTurns: 1_0", "YAML 1.2 reads 1_0 as text; write 10"),
         ("maxTurns: '10'", "write it without quotes"),

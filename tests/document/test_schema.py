@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,13 +12,17 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from agentctl.diagnostics import has_errors
+from agentctl.engine.document.fields import document_name
 from agentctl.engine.document.reader import read_document, read_values
 from agentctl.engine.document.schema import document_schema
 from agentctl.jsonvalue import canonical
 from tests.document.reading import FILES, values, workflow_text
+from tests.document.samples import declared, problems_in, sample, with_field
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from attr import Attribute
 
     from agentctl.jsonvalue import JsonObject, JsonValue
 
@@ -33,6 +37,12 @@ SCALARS: st.SearchStrategy[JsonValue] = st.one_of(
     st.sampled_from([0.5, 2**53 + 1, "", "x", "a b", "stop", "always", "container", "process"]),
     st.sampled_from(["mcp.call", "builtin.shell.exec", "extension.process", "builtin.assign"]),
 )
+# No round floats: to a JSON Schema they are integers, and the text that they are is lost.
+ANYTHING: list[JsonValue] = [
+    None, True, -1, 0, 1, 5, 65, 257, 5000, 90_000, 2**40, 2**53 + 1, 0.5, -0.5,
+    "", "a", "a b", "5", "true", "process", [], ["a"], [None], [{}], ["a"] * 65, {}, {"a": 1},
+    {"a": None}, {"a": {}},
+]  # fmt: skip
 VALUES: st.SearchStrategy[JsonValue] = st.recursive(
     SCALARS,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(NAMES, inner, max_size=3),
@@ -110,6 +120,24 @@ def test_the_schema_accepts_every_example(path: Path) -> None:
         for one in validator().iter_errors(values(path.read_bytes()))
     ]
     assert errors == []
+
+
+@pytest.mark.parametrize(
+    ("cls", "one"),
+    [
+        pytest.param(cls, one, id=f"{cls.__name__}.{one.name}")
+        for cls, one in declared()
+        if cls.__name__ in cast("JsonObject", document_schema()["$defs"])
+    ],
+)
+def test_schema_and_parser_agree_on_every_field(cls: type, one: Attribute[Any]) -> None:
+    schema = document_schema() | {"$ref": f"#/$defs/{cls.__name__}"}
+    alone = Draft202012Validator(schema)
+    for value in (*ANYTHING, sample(one)):
+        made = with_field(cls, one, value)
+        assert alone.is_valid(made) == (problems_in(cls, made) == []), value
+        del made[document_name(one)]
+        assert alone.is_valid(made) == (problems_in(cls, made) == []), value
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -91,14 +91,47 @@ def test_a_pair_of_surrogate_escapes_is_one_character() -> None:
     assert values(r'{"a": "\ud83d\ude00"}') == {"a": "\U0001f600"}
 
 
-@pytest.mark.parametrize("written", [r'{"a": "\ud83d"}', r'{"\udc00": 1}'])
+@pytest.mark.parametrize(
+    "written", [r'{"a": "\ud83d"}', r'{"\udc00": 1}', r'{"a": ["\ude00\ud83d"]}', r'a: "\ud83d"']
+)
 def test_half_of_a_surrogate_pair_is_refused(written: str) -> None:
-    assert "surrogate" in refusal(written).message
+    problem = refusal(written)
+    assert problem.code == "yaml_syntax"
+    assert problem.line == 1
+
+
+def test_json_may_be_indented_with_tabs_and_escape_what_it_likes() -> None:
+    text = '\ufeff\r\n{\r\n\t"\\/": [\r\n\t\t"\\u00e9\\/\\b",\t1e2]\r\n}\t'
+    assert values(text) == {"/": ["é/\b", 100]}
 
 
 def test_a_json_key_may_be_longer_than_yaml_allows() -> None:
-    key = "k" * 5000
+    key = "k" * 4000
     assert values(json.dumps({key: 1})) == {key: 1}
+
+
+@pytest.mark.parametrize("text", ["k" * 2000 + ": 1\na: 2", "a: 1\n" + "k" * 2000 + ": [1]"])
+def test_a_yaml_key_longer_than_yaml_allows_gets_advice(text: str) -> None:
+    assert refusal(text).help == "a key longer than 1,024 characters starts with `? `"
+    key = "? " + "k" * 2000 + "\n: 1"
+    assert values(key) == {"k" * 2000: 1}
+
+
+def test_a_second_colon_gets_advice() -> None:
+    problem = refusal("a: note: this")
+    assert (problem.column, problem.help) == (8, "a text that holds `: ` stands in quotes")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"k" * 2000: {"l" * 2096: [1]}}),
+        "a: &a {? " + "k" * 2000 + "\n : [1]}\n? " + "l" * 2096 + "\n: *a",
+    ],
+)
+def test_the_way_to_a_value_is_bounded(text: str) -> None:
+    assert values(text)
+    assert "on the way" in refusal(text.replace("l" * 2096, "l" * 2097)).message
 
 
 def test_a_flow_mapping_that_is_not_json_is_read_as_yaml() -> None:
@@ -191,6 +224,12 @@ def aliases(levels: int, width: int) -> str:
 
 def test_aliases_do_not_multiply_a_document() -> None:
     assert "nodes" in refusal(aliases(12, 10)).message
+
+
+def test_aliases_do_not_multiply_the_characters_of_a_document() -> None:
+    text = f"a: &a {'x' * 20_000}\nb: [{', '.join(['*a'] * 1000)}]"
+    assert "characters" in refusal(text).message
+    assert len(str(values(text.replace("x" * 20_000, "x" * 2000))["b"])) > 2_000_000
 
 
 def test_aliases_do_not_nest_a_document() -> None:

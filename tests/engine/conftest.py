@@ -18,4 +18,4 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     """An engine on a fresh file."""
     made = Bench(tmp_path)
     yield made
-    made.engine.close()
+    made.close()

@@ -55,6 +55,7 @@ class Bench:
     entropy: FixedEntropy = field(factory=FixedEntropy)
     events: list[Event] = field(factory=list)
     engine: Engine = field(init=False)
+    opened: list[Engine] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
         """Open the engine."""
@@ -70,7 +71,13 @@ class Bench:
             wrap_store=crash.watch if crash else None,
         )
         self.engine.subscribe(self.events.append)
+        self.opened.append(self.engine)
         return self.engine
+
+    def close(self) -> None:
+        """Close every engine, also those that stand for a process that died."""
+        for one in self.opened:
+            one.close()
 
     def run(self, document: dict[str, Any], **inputs: Any) -> RunOutcome:
         """Run a document to its end."""

@@ -90,10 +90,14 @@ def _rows(
     now = SystemClock().now()
     before = now if age_seconds is None else now - int(age_seconds * 1_000_000)
     rows: list[JsonObject] = []
-    for run in engine.store.list_runs():
-        is_wanted = (not states or run.state in states) and run.created_at <= before
-        if not is_wanted or (workflow is not None and run.workflow_name != workflow):
-            continue
+    # Which runs stand still is known only after a look at each.
+    wanted = engine.store.list_runs(
+        states=states,
+        workflow=workflow,
+        created_before=before,
+        limit=None if stuck else limit,
+    )
+    for run in wanted:
         if stuck and run.state in RUN_FINAL:
             continue
         history = engine.history(run.id)

@@ -13,11 +13,14 @@ from agentctl.engine.document.nodes import Sequence
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from agentctl.diagnostics import DiagnosticCode
     from agentctl.engine.document.nodes import Node
 
 
-def broken_bound(value: object, node: Node, bounds: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with a value, or None.
+def broken_bound(
+    value: object, node: Node, bounds: Mapping[str, Any]
+) -> tuple[DiagnosticCode, str] | None:
+    """Return the code and the text of what is wrong with a value, or None.
 
     A list is measured as it is written: entries that could not be read still count.
     """
@@ -25,8 +28,13 @@ def broken_bound(value: object, node: Node, bounds: Mapping[str, Any]) -> str | 
     for name, bound in bounds.items():
         message = _CHECKS[name](measured, bound)
         if message is not None:
-            return message
+            # Only a JSON Schema says its type itself; any other type is the field's own.
+            return ("invalid_schema" if name == "type" else "schema_violation"), message
     return None
+
+
+def _type(value: Any, _: Any) -> str | None:
+    return None if isinstance(value, dict | bool) else "a JSON Schema is an object, true or false"
 
 
 def _minimum(value: Any, bound: Any) -> str | None:
@@ -60,6 +68,7 @@ def _min_length(value: Any, bound: Any) -> str | None:
 
 
 _CHECKS = {
+    "type": _type,
     "minimum": _minimum,
     "maximum": _maximum,
     "exclusiveMinimum": _exclusive_minimum,

@@ -29,7 +29,7 @@ def item(
     """Declare one field of a document.
 
     `bounds` use JSON Schema's words: minimum, maximum, exclusiveMinimum, pattern, minItems,
-    maxItems, minLength.
+    maxItems, minLength; and type, for a field that holds a JSON Schema itself.
     """
     given = Factory(factory) if factory is not None else default
     metadata: dict[str, object] = {MEANING: meaning, BOUNDS: bounds, FACTORY: factory}

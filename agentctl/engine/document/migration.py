@@ -76,7 +76,10 @@ def migrate_text(raw: bytes, file: str) -> tuple[str | None, list[Diagnostic]]:
     problems = structure(made, Workflow, file)[1]
     if problems:
         return None, found + problems
-    return yaml_text(made), found
+    text = yaml_text(made)
+    # A translation stands one level deeper and writes aliases out, so it can pass a limit.
+    problems = parse_tree(text.encode(), file).problems
+    return (None, found + problems) if problems else (text, found)
 
 
 def _spec(root: Mapping) -> Mapping:
@@ -127,7 +130,9 @@ def _policy(root: Mapping, spec: Mapping) -> None:
     if isinstance(policy, Mapping):
         policy = _copy(policy)
         mode = policy.entries.pop("approvalMode", None)
-        if isinstance(mode, Scalar):
+        if mode is not None and not isinstance(mode, Scalar):
+            _put(policy, "approval", mode)
+        elif mode is not None:
             approval = mode.text if mode.text in ("never", "always") else "mutations"
             _put(policy, "approval", _text(approval, (mode.line, mode.column)))
     _put(spec, "policy", policy, root.keys["policy"])

@@ -60,6 +60,7 @@ IdempotencyName = Literal["pure", "idempotent", "keyed", "at_most_once", "unknow
 RiskName = Literal["low", "medium", "high", "critical"]
 ApprovalName = Literal["policy", "never", "always"]
 
+JSON_SCHEMA = ["object", "boolean"]
 MIB = 1 << 20
 DAY_SECONDS = 86_400
 
@@ -127,7 +128,7 @@ class Agent(Value):
     timeout_seconds: int = item("Time for one attempt.", 120, minimum=1)
     retry: Retry | None = item("Retries, where the task declares none.", None)
     reasoning: Reasoning | None = item("How much to think.", None)
-    structured_output: Json = item("JSON Schema of the answer.", None)
+    structured_output: Json = item("JSON Schema of the answer.", None, type=JSON_SCHEMA)
     usage_limit: UsageLimit | None = item("Bounds of usage.", None)
     stream: bool = item("Whether progress is streamed.", default=False)
     provider_options: dict[str, Json] = item("Options of the provider.", factory=dict)
@@ -163,8 +164,8 @@ class Action(Value):
     container: Container | None = item("The container.", None)
     idempotency: IdempotencyName | None = item("What a repetition would do.", None)
     protocol_version: str | None = item("Protocol of the extension.", None)
-    input_schema: Json = item("JSON Schema of the input.", None)
-    output_schema: Json = item("JSON Schema of the output.", None)
+    input_schema: Json = item("JSON Schema of the input.", None, type=JSON_SCHEMA)
+    output_schema: Json = item("JSON Schema of the output.", None, type=JSON_SCHEMA)
     capabilities: list[str] = item("What the extension can do.", factory=list)
 
 
@@ -174,8 +175,8 @@ class Tool(Value):
 
     kind: ToolKind = item("What it does.")
     description: str = item("What the model is told about it.")
-    input_schema: Json = item("JSON Schema of the arguments.")
-    output_schema: Json = item("JSON Schema of the result.")
+    input_schema: Json = item("JSON Schema of the arguments.", type=JSON_SCHEMA)
+    output_schema: Json = item("JSON Schema of the result.", type=JSON_SCHEMA)
     capability: str = item("What it needs.")
     risk: RiskName = item("Risk.")
     effect_class: EffectClassName = item("What it touches.")
@@ -260,7 +261,7 @@ class Task(Value):
     timeout_seconds: int | None = item("Time.", None, minimum=1, maximum=DAY_SECONDS)
     failure: Literal["stop", "continue"] = item("What a failure does to the run.", "stop")
     compensate: Compensate | None = item("How it is undone.", None)
-    output_schema: Json = item("JSON Schema of the output.", None)
+    output_schema: Json = item("JSON Schema of the output.", None, type=JSON_SCHEMA)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -269,9 +270,9 @@ class Subworkflow(Value):
 
     version: str = item("Semantic version.")
     inputs: dict[str, Json] = item("Default inputs.", factory=dict)
-    input_schema: Json = item("JSON Schema of the inputs.", None)
+    input_schema: Json = item("JSON Schema of the inputs.", None, type=JSON_SCHEMA)
     outputs: dict[str, Json] = item("Templates of the outputs.", factory=dict)
-    output_schema: Json = item("JSON Schema of the outputs.", None)
+    output_schema: Json = item("JSON Schema of the outputs.", None, type=JSON_SCHEMA)
     tasks: list[Task] = item("Its tasks.", minItems=1)
 
 
@@ -310,7 +311,7 @@ class Spec(Value):
     """Everything a workflow declares."""
 
     inputs: dict[str, Json] = item("Typed default inputs.", factory=dict)
-    input_schema: Json = item("JSON Schema of the inputs.", None)
+    input_schema: Json = item("JSON Schema of the inputs.", None, type=JSON_SCHEMA)
     outputs: dict[str, Json] = item("Templates rendered at the end.", factory=dict)
     vars_files: list[str] = item("Variable files.", factory=list)
     vars: dict[str, Json] = item("Variables.", factory=dict)

@@ -18,7 +18,7 @@ from agentctl.engine.document.secret_model import Secret, SecretProcess
 from agentctl.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from typing import Any
 
     from agentctl.diagnostics import DiagnosticCode
@@ -65,10 +65,14 @@ class Broken(Value):
     code: DiagnosticCode = "schema_violation"
 
 
-def broken_rules(value: object) -> Iterator[Broken]:
-    """Return every rule that one object of the model breaks; its parts are not looked at."""
-    rule = _RULES.get(type(value))
-    return rule(value) if rule is not None else iter(())
+def broken_rules(value: object, unread: Collection[str] = ()) -> Iterator[Broken]:
+    """Return every rule that one object of the model breaks; its parts are not looked at.
+
+    `unread` names fields whose value is not what the document says; no rule about one of them
+    is looked at.
+    """
+    rule, names = _RULES.get(type(value), (None, frozenset[str]()))
+    return rule(value) if rule is not None and names.isdisjoint(unread) else iter(())
 
 
 def is_given(value: object, name: str) -> bool:
@@ -141,10 +145,12 @@ def _task(task: Task) -> Iterator[Broken]:
         yield Broken(given[1], f"a task has one of {' and '.join(given)}, not both")
 
 
-_RULES: dict[type, Callable[[Any], Iterator[Broken]]] = {
-    Agent: _agent,
-    Secret: _secret,
-    SecretProcess: _secret_process,
-    Action: _action,
-    Task: _task,
+_ACTION_NAMES: Final = ("kind", *(name for names in ACTION_FIELDS.values() for name in names))
+_RULES: dict[type, tuple[Callable[[Any], Iterator[Broken]], frozenset[str]]] = {
+    Agent: (_agent, frozenset(EXACTLY_ONE[Agent])),
+    Secret: (_secret, frozenset(EXACTLY_ONE[Secret])),
+    SecretProcess: (_secret_process, frozenset({"args"})),
+    Action: (_action, frozenset(_ACTION_NAMES)),
+    Task: (_task, frozenset(AT_MOST_ONE[Task])),
 }
+"""Each rule with the fields that it is about."""

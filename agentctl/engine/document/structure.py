@@ -171,22 +171,24 @@ def _object_hook(made: BaseConverter, cls: Any) -> Hook:
             placed.refuse(f"expected an object ({_fields_of(known)}), got {_kind(node)}")
             raise Unreadable
         values: dict[str, object] = {}
-        sound = True
+        unread: set[str] = set()
         for key, entry in node.entries.items():
             attribute = known.get(key)
             if attribute is None:
                 help = did_you_mean(key, known) if len(placed.found) < HELPED_MAX else None
-                placed.refuse(f"unknown field {key!r}", help, at=node.keys[key], step=key)
-            else:
-                sound &= _read_field(made, placed.inside(entry, key), attribute, values)
+                placed.refuse(f"unknown field {_shown(key)}", help, at=node.keys[key], step=key)
+            elif not _read_field(made, placed.inside(entry, key), attribute, values):
+                unread.add(attribute.name)
+        absent = [known[key].name for key in required if known[key].name not in values]
         for key in required:
             if key not in node.entries:
                 placed.refuse(f"{key} is missing", step=key)
-        if any(known[key].name not in values for key in required):
+        # A rule looks at what could be read, so that its problem does not wait for the others;
+        # an object with gaps serves for that and goes no further.
+        value = cls(**values, **dict.fromkeys(absent))
+        _refuse_broken(placed, node, broken_rules(value, unread.union(absent)))
+        if absent:
             raise Unreadable
-        value = cls(**values)
-        if sound:
-            _refuse_broken(placed, node, broken_rules(value))
         return value
 
     return read
@@ -207,7 +209,7 @@ def _read_field(
     node, hint = placed.node, attribute.type
     assert hint is not None
     blank = isinstance(node, Scalar) and node.plain and node.text in NULLS
-    if blank and attribute.default is not NOTHING and hint is not Any:
+    if blank and attribute.default is not NOTHING:
         # `key:` with nothing behind it means the same as leaving the key out.
         return True
     try:
@@ -216,7 +218,8 @@ def _read_field(
         return False
     broken = broken_bound(value, node, attribute.metadata[BOUNDS])
     if broken is not None:
-        placed.refuse(f"{document_name(attribute)}: {broken}")
+        code, message = broken
+        placed.refuse(f"{document_name(attribute)}: {message}", code=code)
         return False
     values[attribute.name] = value
     return True
@@ -266,6 +269,8 @@ def _dict_hook(made: BaseConverter, hint: Any) -> Hook:
 
 
 def _read_json(placed: Placed, _: object) -> JsonValue:
+    if isinstance(placed.node, Scalar):
+        return _json_scalar(placed, placed.node)
     return json_value(placed)
 
 

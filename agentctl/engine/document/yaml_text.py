@@ -23,6 +23,8 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # YAML 1.2.2, production c-printable, negated; compiling it again would cost milliseconds.
 _FORBIDDEN = Reader.NON_PRINTABLE
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# YAML 1.2.2, section 7.4.2: longer keys need the mark of an explicit key.
+_KEY_CHARACTERS_MAX = 1024
 _TEXT_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
 
 
@@ -96,13 +98,17 @@ def _syntax(text: str, error: yaml.MarkedYAMLError) -> Refused:
 
 
 def _advice(text: str, line: int, column: int) -> str | None:
-    """Return what to do about the two best-known mistakes, or None."""
+    """Return what to do about the best-known mistakes, or None."""
     lines = text.split("\n", line)
     shown = lines[line - 1] if line <= len(lines) else ""
     if shown[column - 1 : column] == "\t":
         return "indent with spaces, not with tabs"
     if "${{" in shown:
         return 'inside { } and [ ] a template stands in quotes: "${{ … }}"'
+    if shown[column - 1 : column] == ":" and ": " in shown[:column]:
+        return "a text that holds `: ` stands in quotes"
+    if column > _KEY_CHARACTERS_MAX and ":" in shown[column - 2 : column]:
+        return f"a key longer than {_KEY_CHARACTERS_MAX:,} characters starts with `? `"
     return None
 
 
