@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from attr import define, field, frozen
 
-from agentctl.engine.ledger import effect_name, error_json, may_repeat, new_effect
-from agentctl.engine.records import ApprovalRecord
+from agentctl.engine.ledger import error_json, may_repeat, new_effect
+from agentctl.engine.records import ApprovalRecord, effect_name
 from agentctl.errors import AgentctlError, Bug, EffectError
 from agentctl.jsonvalue import canonical, digest_text
 from agentctl.machines.names import ApprovalStates, EffectStates

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentctl.engine.records import EffectRecord
+from agentctl.engine.records import EffectRecord, effect_name
 from agentctl.jsonvalue import digest, digest_text
 
 if TYPE_CHECKING:
@@ -30,11 +30,6 @@ def identity(
 ) -> str:
     """Return an effect's identity: SHA-256 over everything that makes it this effect."""
     return digest_text(f"{run_id}\n{task_id}\n{attempt}\n{ordinal}\n{operation}\n{input_digest}")
-
-
-def effect_name(task_id: str, attempt: int, ordinal: int) -> str:
-    """Return an effect's short name within its run."""
-    return f"{task_id}/{attempt}.{ordinal}"
 
 
 def new_effect(

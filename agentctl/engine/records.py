@@ -124,6 +124,11 @@ class TaskRecord(Value):
         return self.id
 
 
+def effect_name(task_id: str, attempt: int, ordinal: int) -> str:
+    """Return an effect's short name within its run."""
+    return f"{task_id}/{attempt}.{ordinal}"
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class EffectRecord(Value):
     """One effect: requested, perhaps dispatched, perhaps confirmed.

@@ -185,8 +185,15 @@ def _compare_and_set(
 def _write_run(connection: sqlite3.Connection, number: int, change: Change) -> None:
     run = change.record
     assert isinstance(run, RunRecord)
-    values = (run.state, run.version, run.ended_at, text_or_null(run.output))
-    values += (text_or_null(run.error), number, change.base)  # type: ignore[assignment]
+    values = (
+        run.state,
+        run.version,
+        run.ended_at,
+        text_or_null(run.output),
+        text_or_null(run.error),
+        number,
+        change.base,
+    )
     _compare_and_set(connection, SQL["update_run"], values, run)
 
 

@@ -16,6 +16,7 @@ from agentctl.engine.records import (
     StreamEvent,
     TaskRecord,
     Transition,
+    effect_name,
 )
 from agentctl.errors import StoreCorrupt
 from agentctl.jsonvalue import canonical, load_stored
@@ -96,7 +97,7 @@ def effect_from(row: sqlite3.Row) -> EffectRecord:
     """Read one line of the ledger."""
     return EffectRecord(
         id=row["id"].hex(),
-        name=f"{row['task_id']}/{row['attempt']}.{row['ordinal']}",
+        name=effect_name(row["task_id"], row["attempt"], row["ordinal"]),
         task_id=row["task_id"],
         number=row["number"],
         position=row["position"],
