@@ -19,27 +19,32 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
 
+from agentctl.blocking import blocking
 from agentctl.clock import SystemClock
 from agentctl.effects.system import SystemEntropy, SystemTimer
-from agentctl.engine.waiting import drive_by_hand
-from agentctl.errors import Bug, PrerequisiteError, UsageError
+from agentctl.errors import PrerequisiteError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agentctl.clock import Clock
     from agentctl.effects.functions import FunctionAction
     from agentctl.engine.events import Listener, RunOutcome
+    from agentctl.engine.operations.raising import BudgetRaise
     from agentctl.engine.plan import Plan
     from agentctl.engine.ports import Entropy, Executor, Timer
-    from agentctl.engine.records import ApprovalRecord, Idempotency, RunHistory
+    from agentctl.engine.records import (
+        ApprovalRecord,
+        Idempotency,
+        ReconciliationRecord,
+        RunHistory,
+    )
     from agentctl.engine.runner import Runner, RunPorts
     from agentctl.jsonvalue import JsonObject, JsonValue
     from agentctl.loading import Loaded
     from agentctl.store.sqlite import SqliteStore
 
     F = TypeVar("F", bound=Callable[..., object])
-    T = TypeVar("T")
 
 DEFAULT_DATABASE = ".agentctl/runtime.db"
 
@@ -190,11 +195,20 @@ class Engine:
         )
         return await self._run(start(request, self.store, self._entropy, ports))
 
-    async def resume(self, run_id: str, *, timeout_seconds: float | None = None) -> RunOutcome:
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        timeout_seconds: float | None = None,
+        raise_budgets: Mapping[str, int] | None = None,
+        actor: str = "",
+    ) -> RunOutcome:
         """Go on with a run after a crash, a pause or a decision.
 
-        Raises UnknownRun, StateError when the run is over, UncertainEffect while an effect
-        waits for reconciliation, and RunHeld while another process owns the run.
+        `raise_budgets` lets a run that its budget stopped go on under higher limits, by their
+        names in the document; `actor` is who raises them. Raises UnknownRun, StateError when
+        the run is over or its budget spent, UncertainEffect while an effect waits for
+        reconciliation, and RunHeld while another process owns the run.
         """
         from agentctl.engine.operations.resume import resume
 
@@ -204,6 +218,7 @@ class Engine:
             self._clock.now(),
             self._ports,
             timeout_seconds=timeout_seconds,
+            raised=_raised(raise_budgets, actor),
         )
         return await self._run(runner)
 
@@ -242,6 +257,35 @@ class Engine:
             actor=actor,
             reason=reason,
         )
+
+    def reconcile(
+        self,
+        run_id: str,
+        effect: str,
+        *,
+        status: Literal["applied", "not_applied", "compensated"],
+        actor: str,
+        reason: str,
+        result: JsonValue = None,
+        evidence: JsonValue = None,
+        compensation_effect: str | None = None,
+    ) -> ReconciliationRecord:
+        """Record what became of an effect that may have happened; resuming acts on it.
+
+        `effect` is its id or name. Raises UsageError for an unknown effect, StateError for one
+        that is not in doubt, IllegalTransition for a finding that an earlier one does not allow.
+        """
+        from agentctl.engine.operations.reconcile import Finding, reconcile
+
+        finding = Finding(
+            status=status,
+            actor=actor,
+            reason=reason,
+            result=result,
+            evidence=evidence,
+            compensation_effect=compensation_effect,
+        )
+        return reconcile(run_id, effect, finding, self.store, self._clock.now())
 
     async def preview(
         self,
@@ -291,30 +335,10 @@ class Engine:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def start_sync(
-        self,
-        loaded: Loaded,
-        *,
-        inputs: JsonObject | None = None,
-        workspace: str | Path | None = None,
-        timeout_seconds: float | None = None,
-    ) -> RunOutcome:
-        """Do what `start` does, from a script without an event loop."""
-        return _run_sync(
-            self.start(loaded, inputs=inputs, workspace=workspace, timeout_seconds=timeout_seconds)
-        )
-
-    def resume_sync(self, run_id: str, *, timeout_seconds: float | None = None) -> RunOutcome:
-        """Do what `resume` does, from a script without an event loop."""
-        return _run_sync(self.resume(run_id, timeout_seconds=timeout_seconds))
-
-    def replay_sync(self, run_id: str) -> RunOutcome:
-        """Do what `replay` does, from a script without an event loop."""
-        return _run_sync(self.replay(run_id), needs_loop=False)
-
-    def cancel_sync(self, run_id: str, *, actor: str, reason: str = "") -> RunOutcome | None:
-        """Do what `cancel` does, from a script without an event loop."""
-        return _run_sync(self.cancel(run_id, actor=actor, reason=reason), needs_loop=False)
+    start_sync = blocking(start)
+    resume_sync = blocking(resume)
+    replay_sync = blocking(replay, needs_loop=False)
+    cancel_sync = blocking(cancel, needs_loop=False)
 
     async def _run(self, runner: Runner) -> RunOutcome:
         run_id = runner.state.run.id
@@ -366,22 +390,9 @@ def _timer_of(clock: Clock) -> Timer:
     return SystemTimer(clock)
 
 
-def _run_sync(call: Coroutine[object, object, T], *, needs_loop: bool = True) -> T:
-    if not needs_loop:
-        return drive_by_hand(call)
-    import asyncio
+def _raised(limits: Mapping[str, int] | None, actor: str) -> BudgetRaise | None:
+    if not limits:
+        return None
+    from agentctl.engine.operations.raising import BudgetRaise
 
-    if _loop_is_running():
-        call.close()
-        raise Bug("a …_sync call was made on a running event loop; await the async one instead")
-    return asyncio.run(call)
-
-
-def _loop_is_running() -> bool:
-    import asyncio
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+    return BudgetRaise(limits=dict(limits), actor=actor)

@@ -16,7 +16,7 @@ The families answer the caller's question, and each has one exit code::
         EffectError         4   an executor failed; `retryable` and `ambiguous` say how
       StoreError            5   the database could not keep its promise
         StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly, StoreUnsafe
-        SchemaTooNew, StaleVersion
+        ArtifactDamaged, SchemaTooNew, StaleVersion
       PrerequisiteError     6   something outside is missing: a credential, a program
       RunCancelled        130   the run was cancelled
     Bug(RuntimeError)      70   an invariant broke; please report it
@@ -82,6 +82,12 @@ class UnknownRun(UsageError):
     """No run has this id."""
 
     code = "unknown_run"
+
+
+class UnknownArtifact(UsageError):
+    """No artifact has this digest."""
+
+    code = "unknown_artifact"
 
 
 class StateError(AgentctlError):
@@ -186,6 +192,12 @@ class StoreUnsafe(StoreError):
     """The file system cannot keep SQLite's locking promises."""
 
     code = "store_unsafe"
+
+
+class ArtifactDamaged(StoreError):
+    """Bytes that a run refers to are missing or do not match their digest."""
+
+    code = "artifact_integrity"
 
 
 class SchemaTooNew(StoreError):

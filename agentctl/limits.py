@@ -33,6 +33,8 @@ RETRY_BACKOFF_MS_MAX: Final = 60_000
 TOOL_FILE_BYTES_MAX: Final = 1 << 20
 FILE_BYTES_MAX: Final = 16 << 20
 OUTPUT_BYTES_MAX: Final = 16 << 20
+# One artifact is read whole into memory, like the file that it is made of.
+ARTIFACT_BYTES_MAX: Final = 16 << 20
 
 STREAM_EVENT_BYTES_MAX: Final = 4 << 10
 STREAM_EVENTS_PER_ATTEMPT_MAX: Final = 256

@@ -44,9 +44,12 @@ DIAGNOSTICS = {
 }
 
 FAILURES = {
+    "budget_exceeded": "the next step is more than a budget of the run has left; raise it on resume",
+    "usage_limit": "an agent's next request could pass its own `usageLimit`",
     "approval_denied": "an approval was needed and `policy.nonInteractive` denies it",
     "approval_rejected": "a person rejected what a task asked for",
     "approval_required": "the run is paused until a person decides",
+    "artifact_too_large": "bytes that an effect would keep are above the bound",
     "assertion_failed": "a `builtin.assert` does not hold; its message says why",
     "cancelled": "a person or a signal stopped it",
     "child_failed": "a child of an expansion, loop or sub-workflow failed",

@@ -50,6 +50,14 @@ TimeoutSeconds = Annotated[
     float | None,
     typer.Option("--timeout-seconds", metavar="SECONDS", help="Fail the run after this time."),
 ]
+RaiseBudgets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--raise-budget",
+        metavar="NAME=VALUE",
+        help="Let a run that its budget stopped go on under a higher limit.",
+    ),
+]
 Actor = Annotated[
     str | None, typer.Option("--actor", metavar="NAME", help="Who decides. [default: your login]")
 ]

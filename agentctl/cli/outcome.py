@@ -87,6 +87,10 @@ def _human(console: Console, outcome: RunOutcome) -> str:
 
 
 def _next_steps(outcome: RunOutcome) -> list[str]:
+    dimension = (outcome.error or {}).get("dimension")
+    if isinstance(dimension, str):
+        name = f"max{dimension[0].upper()}{dimension[1:]}"
+        return [f"  `agentctl resume {outcome.run_id} --raise-budget {name}=…` goes on from here"]
     if outcome.exit_code == _PARKED:
         return [f"  `agentctl inspect {outcome.run_id}` shows what it waits for"]
     if outcome.exit_code in (_FAILED, _CANCELLED):

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 DIFF_BYTES_MAX = 64 << 10
+TEXT = "text/plain; charset=utf-8"
 
 
 class ReadFile:
@@ -98,6 +99,8 @@ def write_text(context: EffectContext, path: str, content: str) -> JsonObject:
         raise EffectError(f"content of {path} is too large", code="file_too_large")
     root, parts = writable_place(context, path)
     before = _read(root, parts, path, FILE_BYTES_MAX)
+    # What was written stays known also when the file is changed or deleted later.
+    context.artifacts.keep(data, _logical(context.workspace, root, parts), TEXT)
     if before != data:
         _replace(root, parts, path, data)
     return _record(
@@ -167,6 +170,15 @@ def _below(workspace: str, root: str, path: str) -> tuple[str, tuple[str, ...]] 
     parts = split(path)
     inside = parts[: len(prefix)] == prefix and len(parts) > len(prefix)
     return (workspace, parts) if inside else None
+
+
+def _logical(workspace: str, root: str, parts: tuple[str, ...]) -> str:
+    """Return a path as the workspace sees it; one outside of it stays absolute."""
+    inside = "/".join(parts)
+    if root == workspace:
+        return inside
+    whole = f"{root.rstrip('/')}/{inside}"
+    return whole[len(workspace) :].lstrip("/") if _starts(whole, workspace) else whole
 
 
 def _starts(path: str, folder: str) -> bool:

@@ -15,9 +15,11 @@ from attr import define, field, fields
 
 from agentctl.engine.records import (
     ApprovalRecord,
+    ArtifactRecord,
     EffectRecord,
     IterationRecord,
     MemoryWrite,
+    ReconciliationRecord,
     RunRecord,
     StreamEvent,
     TaskRecord,
@@ -31,14 +33,19 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonValue
     from agentctl.machines.names import (
         ApprovalEvent,
+        ArtifactEvent,
         EffectEvent,
         IterationEvent,
+        ReconciliationEvent,
         RunEvent,
         TaskEvent,
     )
     from agentctl.machines.table import Table
 
-Record: TypeAlias = "RunRecord | TaskRecord | EffectRecord | IterationRecord | ApprovalRecord"
+Record: TypeAlias = (
+    "RunRecord | TaskRecord | EffectRecord | IterationRecord | ApprovalRecord"
+    " | ReconciliationRecord | ArtifactRecord"
+)
 R = TypeVar("R", bound="Record")
 
 
@@ -84,7 +91,15 @@ def apply(
 # that the engine does.
 _READERS: dict[type, tuple[tuple[str, ...], Callable[[object], tuple[object, ...]]]] = {
     cls: (names := tuple(one.name for one in fields(cls)), attrgetter(*names))
-    for cls in (RunRecord, TaskRecord, EffectRecord, IterationRecord, ApprovalRecord)
+    for cls in (
+        RunRecord,
+        TaskRecord,
+        EffectRecord,
+        IterationRecord,
+        ApprovalRecord,
+        ReconciliationRecord,
+        ArtifactRecord,
+    )
 }
 
 
@@ -140,6 +155,14 @@ class Work:
     def move(
         self, record: ApprovalRecord, event: ApprovalEvent, now: Instant, **changes: object
     ) -> ApprovalRecord: ...
+    @overload
+    def move(
+        self,
+        record: ReconciliationRecord,
+        event: ReconciliationEvent,
+        now: Instant,
+        **changes: object,
+    ) -> ReconciliationRecord: ...
     def move(self, record: Record, event: str, now: Instant, **changes: Any) -> Record:
         """Apply an event and remember both the record and its proof.
 
@@ -155,6 +178,14 @@ class Work:
     def move_on(
         self, record: EffectRecord, events: Sequence[EffectEvent], now: Instant, **changes: object
     ) -> EffectRecord: ...
+    @overload
+    def move_on(
+        self,
+        record: ArtifactRecord,
+        events: Sequence[ArtifactEvent],
+        now: Instant,
+        **changes: object,
+    ) -> ArtifactRecord: ...
     def move_on(
         self, record: Record, events: Sequence[str], now: Instant, **changes: Any
     ) -> Record:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from attr import frozen
 
+from agentctl.engine.artifacts import Shelf
 from agentctl.engine.ports import EffectContext
 from agentctl.engine.stream import StreamWriter
 from agentctl.errors import AgentctlError, EffectError, LeaseLost, StoreError
@@ -35,6 +36,11 @@ class Landing(Value):
     timed_out: bool = False
     interrupted: bool = False
 
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the executor gave a result."""
+        return self.error is None and not self.timed_out and not self.interrupted
+
 
 class Dispatcher:
     """The part of a run that needs an event loop."""
@@ -45,11 +51,7 @@ class Dispatcher:
         self._stream = StreamWriter(runner.ports.clock)
         self._airborne: set[asyncio.Task[Landing]] = set()
         self._waiting: asyncio.Task[object] | None = None
-        self._alarm = (
-            None
-            if runner.timeout_seconds is None
-            else self._loop.call_later(runner.timeout_seconds, runner.run_out_of_time)
-        )
+        self._alarms = [self._loop.call_later(*one) for one in runner.deadlines()]
 
     def interrupt_soon(self, actor: str, reason: str) -> None:
         """Interrupt the run; may be called from any thread."""
@@ -64,8 +66,8 @@ class Dispatcher:
 
     async def close(self) -> None:
         """Stop what still flies when the run ends by an error."""
-        if self._alarm is not None:
-            self._alarm.cancel()
+        for alarm in self._alarms:
+            alarm.cancel()
         for task in self._airborne:
             task.cancel()
         if self._airborne:
@@ -142,11 +144,15 @@ class Dispatcher:
         assert effect is not None
         assert request is not None
         state = self._runner.state
+        journal = self._runner.journal
+        assert journal is not None
+        flight.shelf = shelf = Shelf(journal.artifacts)
         context = EffectContext(
             workspace=state.run.workspace,
             definitions=state.plan.definitions,
             hints=request.hints,
             emit=self._stream.emitter(effect, self._persist_stream),
+            artifacts=shelf,
         )
         deadline = asyncio.timeout(request.timeout_seconds)
         try:
@@ -168,6 +174,8 @@ class Dispatcher:
 
     def _land(self, scheduler: Scheduler, flight: Flight, landing: Landing) -> None:
         now = self._runner.now()
+        if flight.shelf is not None and not landing.is_confirmed:
+            flight.shelf.clear()
         if landing.timed_out:
             scheduler.time_out(flight, now)
         elif landing.interrupted:

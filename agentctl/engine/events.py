@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 EXIT_CODES: Mapping[str, int] = {
     RunStates.succeeded: 0,
     RunStates.failed: 4,
+    RunStates.budget_exceeded: 4,
     RunStates.cancelled: 130,
 }
 PARKED_EXIT_CODE = 3

@@ -14,15 +14,24 @@ from agentctl.engine.scope import namespace_scope
 from agentctl.engine.template import render
 from agentctl.errors import AgentctlError
 from agentctl.machines.names import ApprovalStates, EffectStates, TaskStates
-from agentctl.machines.sets import EFFECT_UNDISPATCHED, ITERATION_FINAL, RUN_FINAL, TASK_FINAL
+from agentctl.machines.sets import (
+    EFFECT_UNDISPATCHED,
+    EFFECT_UNSETTLED,
+    ITERATION_FINAL,
+    RECONCILIATION_DECIDED,
+    RUN_FINAL,
+    TASK_FINAL,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
     from agentctl.clock import Instant
     from agentctl.engine.apply import Work
-    from agentctl.engine.records import TaskRecord
+    from agentctl.engine.records import EffectRecord, ReconciliationRecord, TaskRecord
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject
-    from agentctl.machines.names import EffectEvent
+    from agentctl.machines.names import EffectEvent, TaskEvent
 
 StopEvent = Literal["fail", "time_out", "cancel", "exhaust_budget"]
 
@@ -53,6 +62,18 @@ def stop(
     )
 
 
+def suspend(state: RunState, work: Work, now: Instant, error: JsonObject) -> None:
+    """Stop for the budget with everything that is open kept for a raise."""
+    doubtful = {state.effects_by_name[name].task_id for name in uncertain_effects(state)}
+    for task_id in state.plan.order:
+        task = state.tasks[task_id]
+        if task.state == TaskStates.running:
+            event: TaskEvent = "await_effect" if task_id in doubtful else "await_budget"
+            snapshot = dict(state.memory) if task.snapshot is None else task.snapshot
+            state.put_task(work.move(task, event, now, snapshot=snapshot, error=error))
+    state.run = work.move(state.run, "exhaust_budget", now, error=error, detail=error)
+
+
 def outcome_of(state: RunState) -> RunOutcome:
     """Return where the run stands."""
     run = state.run
@@ -77,10 +98,19 @@ def outcome_of(state: RunState) -> RunOutcome:
 
 
 def uncertain_effects(state: RunState) -> list[str]:
-    """Return the names of effects that may have happened."""
-    return sorted(
-        effect.name for effect in state.effects.values() if effect.state == EffectStates.uncertain
-    )
+    """Return the names of effects that may have happened and that nobody settled."""
+    return sorted(unsettled(state.effects.values(), state.reconciliations))
+
+
+def unsettled(
+    effects: Iterable[EffectRecord], reconciliations: Mapping[str, ReconciliationRecord]
+) -> Iterator[str]:
+    """Yield the names of effects that may have happened, without those that were settled."""
+    for effect in effects:
+        if effect.state in EFFECT_UNSETTLED:
+            found = reconciliations.get(effect.name)
+            if found is None or found.state not in RECONCILIATION_DECIDED:
+                yield effect.name
 
 
 def _succeed(state: RunState, work: Work, now: Instant) -> None:
@@ -95,10 +125,19 @@ def _succeed(state: RunState, work: Work, now: Instant) -> None:
 
 def _pause(state: RunState, work: Work, now: Instant) -> None:
     waits = {state.tasks[task_id].state for task_id in state.blocked}
-    if TaskStates.waiting_for_effect in waits:
+    if TaskStates.waiting_for_budget in waits:
+        suspend(state, work, now, _denial(state))
+    elif TaskStates.waiting_for_effect in waits:
         state.run = work.move(state.run, "pause_for_reconciliation", now)
     else:
         state.run = work.move(state.run, "pause_for_approval", now)
+
+
+def _denial(state: RunState) -> JsonObject:
+    """Return what the budget denied to the first task that waits for it."""
+    waiting = (state.tasks[task_id] for task_id in state.plan.order)
+    denied = next(task for task in waiting if task.state == TaskStates.waiting_for_budget)
+    return {**cast("JsonObject", denied.error), "taskId": denied.id}
 
 
 def _cancel_open(state: RunState, work: Work, now: Instant, actor: str | None) -> None:

@@ -14,20 +14,25 @@ from agentctl.engine.ledger import error_json, may_repeat, new_effect
 from agentctl.engine.records import ApprovalRecord, effect_name
 from agentctl.errors import AgentctlError, Bug, EffectError
 from agentctl.jsonvalue import canonical, digest_text
-from agentctl.machines.names import ApprovalStates, EffectStates
+from agentctl.machines.names import ApprovalStates, EffectStates, ReconciliationStates
+from agentctl.machines.sets import EFFECT_UNSETTLED, RECONCILIATION_ABSENT
 from agentctl.value import Value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agentctl.clock import Instant
     from agentctl.engine.apply import Work
+    from agentctl.engine.artifacts import Shelf
+    from agentctl.engine.budget import Budget
     from agentctl.engine.plan import PlanTask
     from agentctl.engine.policy import Policy
-    from agentctl.engine.ports import EffectRequest
+    from agentctl.engine.ports import EffectRequest, Preflight
     from agentctl.engine.programs.base import Steps, TaskContext, TaskResult
     from agentctl.engine.records import EffectRecord, TaskRecord
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject, JsonValue
-    from agentctl.machines.names import TaskEvent
+    from agentctl.machines.names import EffectEvent, TaskEvent
 
 
 @frozen(eq=False, repr=False)
@@ -48,9 +53,10 @@ class Failed(Value):
 
 @frozen(eq=False, repr=False)
 class Parked(Value):
-    """The attempt waits for a person, with the event that says for what."""
+    """The attempt waits for a person: the event says for what, the error why."""
 
     event: TaskEvent
+    error: JsonObject | None = None
 
 
 @frozen(eq=False, repr=False)
@@ -66,6 +72,7 @@ class Flight:
     """A running attempt: its program, the effect it waits for, and its outcome at the end.
 
     `to_dispatch` is true between the commit that starts an effect and its executor's start.
+    `shelf` holds what the latest dispatch kept.
     """
 
     task: TaskRecord
@@ -76,15 +83,21 @@ class Flight:
     request: EffectRequest | None = None
     effect: EffectRecord | None = None
     to_dispatch: bool = False
+    shelf: Shelf | None = None
     outcome: Outcome | None = field(default=None)
 
 
 @frozen(eq=False, repr=False)
 class FlightDeck(Value):
-    """What every flight of a run shares."""
+    """What every flight of a run shares.
+
+    `preflights` refuse a request, by operation, before it is put on the ledger.
+    """
 
     state: RunState
     policy: Policy
+    budget: Budget | None = None
+    preflights: Mapping[str, Preflight] = field(factory=dict)
 
     def advance(
         self,
@@ -106,6 +119,8 @@ class FlightDeck(Value):
                 return
             if known.state == EffectStates.succeeded:
                 value, error = known.result, None
+            elif self._was_applied(known):
+                value, error = self.state.reconciliations[known.name].result, None
             elif known.state == EffectStates.failed:
                 value, error = None, _recorded_error(known)
             else:
@@ -113,20 +128,42 @@ class FlightDeck(Value):
                 return
 
     def _known(self, flight: Flight, request: EffectRequest) -> EffectRecord | None:
-        """Find the effect that this very request made before, if it did."""
-        name = effect_name(flight.task.id, flight.task.attempt, flight.ordinal)
-        known = self.state.effects_by_name.get(name)
-        if known is None:
-            return None
-        if known.operation != request.operation or (
-            known.input_digest != digest_text(canonical(request.input))
-        ):
-            raise Bug(f"effect {name} was recorded for another request than the task makes now")
-        flight.ordinal += 1
-        return known
+        """Find the effect that this very request made before, if it did.
+
+        One that certainly did not happen is passed over: the request is made afresh, under the
+        next ordinal and so a new identity, and its confirmed siblings are not repeated.
+        """
+        while True:
+            name = effect_name(flight.task.id, flight.task.attempt, flight.ordinal)
+            known = self.state.effects_by_name.get(name)
+            if known is None:
+                return None
+            if known.operation != request.operation or (
+                known.input_digest != digest_text(canonical(request.input))
+            ):
+                raise Bug(f"effect {name} was recorded for another request than is made now")
+            flight.ordinal += 1
+            if not self._is_absent(known):
+                return known
+
+    def _is_absent(self, effect: EffectRecord) -> bool:
+        found = self.state.reconciliations.get(effect.name)
+        if found is not None and effect.state in EFFECT_UNSETTLED:
+            return found.state in RECONCILIATION_ABSENT
+        return effect.state == EffectStates.cancelled
+
+    def _was_applied(self, effect: EffectRecord) -> bool:
+        found = self.state.reconciliations.get(effect.name)
+        return (
+            effect.state in EFFECT_UNSETTLED
+            and found is not None
+            and found.state == ReconciliationStates.applied
+        )
 
     def _request(self, flight: Flight, request: EffectRequest, work: Work, now: Instant) -> None:
         """Put a new effect on the ledger, and start or hold it."""
+        if self._is_refused(flight, request):
+            return
         task = flight.task
         effect = new_effect(
             request, self.state.run.id, task, flight.ordinal, len(self.state.effects) + 1, now
@@ -136,7 +173,18 @@ class FlightDeck(Value):
         if self.policy.needs_approval(request.effect_class, request.risk, request.approval):
             self._hold(flight, effect, work, now)
             return
-        self._start(flight, work.move(effect, "start", now, started_at=now, dispatch=1), request)
+        self._start(flight, effect, "start", request, work, now)
+
+    def _is_refused(self, flight: Flight, request: EffectRequest) -> bool:
+        """Fail the flight when what the request needs is not there."""
+        preflight = self.preflights.get(request.operation)
+        if preflight is None:
+            return False
+        try:
+            preflight(request, self.state.plan.definitions)
+        except AgentctlError as refusal:
+            flight.outcome = failure_of(refusal)
+        return flight.outcome is not None
 
     def _hold(self, flight: Flight, effect: EffectRecord, work: Work, now: Instant) -> None:
         """Ask a person, and park the flight until the answer."""
@@ -174,16 +222,15 @@ class FlightDeck(Value):
         now: Instant,
     ) -> None:
         """Go on with an effect that an earlier process left open."""
-        again = {"started_at": now, "dispatch": effect.dispatch + 1}
         if effect.state == EffectStates.requested:
-            self._start(flight, work.move(effect, "start", now, **again), request)
+            self._start(flight, effect, "start", request, work, now)
         elif effect.state == EffectStates.waiting_for_approval:
             if self._approved(effect):
-                self._start(flight, work.move(effect, "start_approved", now, **again), request)
+                self._start(flight, effect, "start_approved", request, work, now)
             else:
                 flight.outcome = Parked("await_approval")
         elif effect.state == EffectStates.started and may_repeat(effect):
-            self._start(flight, work.move(effect, "repeat", now, **again), request)
+            self._start(flight, effect, "repeat", request, work, now)
         else:
             flight.outcome = Parked("await_effect")
 
@@ -195,9 +242,23 @@ class FlightDeck(Value):
             for one in self.state.approvals.values()
         )
 
-    def _start(self, flight: Flight, effect: EffectRecord, request: EffectRequest) -> None:
-        self.state.put_effect(effect)
-        flight.effect = effect
+    def _start(
+        self,
+        flight: Flight,
+        effect: EffectRecord,
+        event: EffectEvent,
+        request: EffectRequest,
+        work: Work,
+        now: Instant,
+    ) -> None:
+        """Reserve what the effect may use, and have it dispatched after the next commit."""
+        denial = None if self.budget is None else self.budget.reserve(effect, now)
+        if denial is not None:
+            flight.outcome = Parked("await_budget", denial.to_json())
+            return
+        started = work.move(effect, event, now, started_at=now, dispatch=effect.dispatch + 1)
+        self.state.put_effect(started)
+        flight.effect = started
         flight.request = request
         flight.to_dispatch = True
 

@@ -6,7 +6,7 @@ kit, which provide them. A port has few verbs, and every one says what it raises
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from attr import field, frozen
 
@@ -68,12 +68,42 @@ class EffectContext(Value):
     """What every executor is given beside the effect itself.
 
     `emit(event_type, payload)` persists one bounded progress record before it returns.
+    `artifacts` keeps exact bytes, which the run refers to once the effect is confirmed.
     """
 
     workspace: str
     definitions: JsonObject
     hints: Mapping[str, object]
     emit: Callable[[str, JsonValue], Awaitable[None]]
+    artifacts: ArtifactShelf
+
+
+class ArtifactShelf(Protocol):
+    """Keeps bytes for one dispatch."""
+
+    def keep(self, data: bytes, logical_path: str, media_type: str | None = None) -> str:
+        """Make bytes durable and return their SHA-256 in hex.
+
+        `logical_path` says what they are: a path relative to the workspace where there is one.
+        Raises EffectError above ARTIFACT_BYTES_MAX, and StoreError.
+        """
+        ...
+
+
+class ArtifactSink(Protocol):
+    """Makes bytes durable under their digest, before any record refers to them."""
+
+    def ingest(self, data: bytes) -> str:
+        """Store bytes and return their SHA-256 in hex; they are on the disk by then.
+
+        They cannot be collected before a commit that refers to them is stored, `forgo` is
+        called, or the run's journal is released. Raises StoreError.
+        """
+        ...
+
+    def forgo(self, digest: str) -> None:
+        """Say that no commit will refer to what was ingested once."""
+        ...
 
 
 class Journal(Protocol):
@@ -82,6 +112,11 @@ class Journal(Protocol):
     @property
     def run_id(self) -> str:
         """The run this journal belongs to."""
+        ...
+
+    @property
+    def artifacts(self) -> ArtifactSink:
+        """Where the run's artifacts go; a commit with their records settles them."""
         ...
 
     def commit(self, work: Work) -> None:
@@ -134,6 +169,10 @@ class Store(RunCreator, Protocol):
         """Read a run's stream records, in order."""
         ...
 
+    def check_artifacts(self, run_id: str) -> None:
+        """Read every artifact of a run. Raises ArtifactDamaged with the digests of bad ones."""
+        ...
+
     def request_cancel(self, run_id: str, actor: str, reason: str, now: Instant) -> None:
         """Leave a durable request that the owner of the run will see."""
         ...
@@ -148,6 +187,24 @@ class Executor(Protocol):
 
     async def execute(self, effect: EffectRecord, context: EffectContext) -> JsonValue:
         """Perform the effect and return its result."""
+        ...
+
+
+class Preflight(Protocol):
+    """Refuses a request before it is put on the ledger, because something it needs is missing."""
+
+    def __call__(self, request: EffectRequest, definitions: JsonObject) -> None:
+        """Return if the request can be dispatched. Raises EffectError."""
+        ...
+
+
+@runtime_checkable
+class Careful(Protocol):
+    """An executor that looks whether it could act before the ledger hears of the request."""
+
+    @property
+    def preflight(self) -> Preflight:
+        """The check."""
         ...
 
 

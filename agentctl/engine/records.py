@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from attr import field, frozen
 
-from agentctl.machines.compiled import APPROVAL, EFFECT, ITERATION, RUN, TASK
+from agentctl.machines.compiled import (
+    APPROVAL,
+    ARTIFACT,
+    EFFECT,
+    ITERATION,
+    RECONCILIATION,
+    RUN,
+    TASK,
+)
 from agentctl.value import Value
 
 if TYPE_CHECKING:
@@ -21,9 +29,11 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject, JsonValue
     from agentctl.machines.names import (
         ApprovalState,
+        ArtifactState,
         EffectState,
         IterationState,
         MachineName,
+        ReconciliationState,
         RunState,
         TaskState,
     )
@@ -67,7 +77,7 @@ class Transition(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class RunRecord(Value):
-    """One run of one plan."""
+    """One run of one plan; `raised_budgets` replaces limits of the plan, by name."""
 
     machine: ClassVar[MachineName] = "run"
     table: ClassVar = RUN
@@ -88,6 +98,7 @@ class RunRecord(Value):
     ended_at: Instant | None = None
     output: JsonValue = None
     error: JsonValue = None
+    raised_budgets: JsonObject | None = None
 
     @property
     def entity(self) -> str:
@@ -219,6 +230,70 @@ class ApprovalRecord(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class ReconciliationRecord(Value):
+    """What people or a probe found out about one uncertain effect; the newest finding.
+
+    Every finding is a move of the journal with its actor, reason and evidence, so none is lost.
+    `result` stands for the effect's own when it was applied. `compensation_effect` is the id of
+    the confirmed effect that undid it.
+    """
+
+    machine: ClassVar[MachineName] = "reconciliation"
+    table: ClassVar = RECONCILIATION
+
+    effect_name: str
+    effect_id: str
+    state: ReconciliationState = RECONCILIATION.initial
+    version: int = 0
+    opened_at: Instant
+    decided_at: Instant | None = None
+    actor: str | None = None
+    reason: str | None = None
+    evidence: JsonValue = None
+    result: JsonValue = None
+    compensation_effect: str | None = None
+
+    @property
+    def entity(self) -> str:
+        """A reconciliation is named by its effect."""
+        return self.effect_name
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class ArtifactRecord(Value):
+    """A run's reference to bytes that one of its effects kept.
+
+    `name` is `EFFECT#PLACE` within the run, and `number` counts the run's artifacts from 1.
+    `digest` is the SHA-256 of the bytes in hex. `logical_path` says what they are, as a path of
+    the workspace where they were written there; `media_type` is a hint.
+    """
+
+    machine: ClassVar[MachineName] = "artifact"
+    table: ClassVar = ARTIFACT
+
+    name: str
+    number: int
+    task_id: str
+    digest: str
+    size_bytes: int
+    logical_path: str
+    media_type: str | None = None
+    state: ArtifactState = ARTIFACT.initial
+    version: int = 0
+    created_at: Instant
+
+    @property
+    def entity(self) -> str:
+        """An artifact is named by its effect and its place among what that kept."""
+        return self.name
+
+    @property
+    def effect_name(self) -> str:
+        """The effect that kept it; in a derived run, the effect of the run it was taken from."""
+        return self.name.rpartition("#")[0]
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class MemoryWrite(Value):
     """One change of working memory, with the task that made it."""
 
@@ -251,4 +326,6 @@ class RunHistory(Value):
     effects: tuple[EffectRecord, ...]
     iterations: tuple[IterationRecord, ...]
     approvals: tuple[ApprovalRecord, ...]
+    reconciliations: tuple[ReconciliationRecord, ...] = ()
+    artifacts: tuple[ArtifactRecord, ...] = ()
     memory: Mapping[str, JsonValue]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from attr import define, field, frozen
 
 from agentctl.engine.events import Event
-from agentctl.engine.finish import StopEvent, conclude, outcome_of, stop
+from agentctl.engine.finish import StopEvent, conclude, outcome_of, stop, suspend
+from agentctl.engine.ports import Careful
 from agentctl.engine.scheduler import Scheduler
 from agentctl.engine.waiting import pause
 from agentctl.value import Value
@@ -42,11 +43,15 @@ class RunPorts(Value):
 
 @frozen(eq=False, repr=False)
 class Interruption(Value):
-    """Why a run must stop now: the run's event, who asked, and the words for it."""
+    """Why a run must stop now: the run's event, who asked, and the words for it.
+
+    One that `suspends` leaves open what is open, so that the run can go on from there.
+    """
 
     event: StopEvent
     actor: str | None
     error: JsonObject
+    suspends: bool = False
 
 
 @define(eq=False, repr=False)
@@ -71,12 +76,28 @@ class Runner:
 
     def __attrs_post_init__(self) -> None:
         """Make the scheduler over this run's state."""
-        self.scheduler = Scheduler(self.state, self.policy)
+        preflights = {
+            operation: executor.preflight
+            for operation, executor in self.ports.executors.items()
+            if isinstance(executor, Careful)
+        }
+        self.scheduler = Scheduler(self.state, self.policy, preflights=preflights)
 
     @property
     def needs_loop(self) -> bool:
         """Return whether the run can wait for something, and so needs an event loop."""
-        return bool(self.ports.executors) or self.timeout_seconds is not None
+        return bool(self.ports.executors) or bool(self.deadlines())
+
+    def deadlines(self) -> list[tuple[float, Callable[[], None]]]:
+        """Return in how many seconds the run must stop by itself, and how it does."""
+        found: list[tuple[float, Callable[[], None]]] = []
+        if self.timeout_seconds is not None:
+            found.append((self.timeout_seconds, self.run_out_of_time))
+        budget = self.scheduler.budget
+        left = None if budget is None else budget.seconds_left(self.now())
+        if left is not None:
+            found.append((max(left, 0), self.run_out_of_budget))
+        return found
 
     async def run(self) -> RunOutcome:
         """Drive to the end; the journal is released whatever happens."""
@@ -108,6 +129,12 @@ class Runner:
         self.stop_early(
             Interruption("time_out", None, {"code": "run_timeout", "message": message})
         )
+
+    def run_out_of_budget(self) -> None:
+        """Stop because the run took all the wall time of its budget."""
+        assert self.scheduler.budget is not None
+        denial = self.scheduler.budget.out_of_time(self.now())
+        self.stop_early(Interruption("exhaust_budget", None, denial.to_json(), suspends=True))
 
     def stop_early(self, interruption: Interruption) -> None:
         """Let nothing new start, and call back what is under way."""
@@ -175,7 +202,10 @@ class Runner:
             conclude(self.state, work, now)
         else:
             self.scheduler.withdraw_undispatched(now)
-            stop(self.state, work, now, event=why.event, error=why.error, actor=why.actor)
+            if why.suspends:
+                suspend(self.state, work, now, why.error)
+            else:
+                stop(self.state, work, now, event=why.event, error=why.error, actor=why.actor)
 
     def _listen_for_cancel(self, journal: Journal) -> None:
         """Have another process's request to cancel reach this run."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 from attr import define, field
 
 from agentctl.engine.apply import Work
+from agentctl.engine.artifacts import publish
 from agentctl.engine.decide import AGGREGATES, DEPENDENCY_OVER, Skip, loop_of, verdict
 from agentctl.engine.flight import (
     Done,
@@ -44,8 +45,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from agentctl.clock import Instant
+    from agentctl.engine.budget import Budget
     from agentctl.engine.plan import PlanTask
     from agentctl.engine.policy import Policy
+    from agentctl.engine.ports import Preflight
     from agentctl.engine.records import TaskRecord
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject, JsonValue
@@ -64,11 +67,19 @@ class Scheduler:
     work: Work = field(factory=Work)
     batch: list[Flight] = field(factory=list)
     stopping: bool = False
+    preflights: Mapping[str, Preflight] = field(factory=dict)
+    budget: Budget | None = field(init=False)
     deck: FlightDeck = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Share the state and the policy with every flight."""
-        self.deck = FlightDeck(self.state, self.policy)
+        """Share the state, the policy and the budget with every flight."""
+        state = self.state
+        self.budget = None
+        if state.plan.definitions.get("budgets"):
+            from agentctl.engine.budget import budget_of
+
+            self.budget = budget_of(state.plan, state.run, state.effects.values())
+        self.deck = FlightDeck(state, self.policy, self.budget, self.preflights)
 
     def fill(self, now: Instant) -> None:
         """Start batches until one needs the outside, or nothing may start."""
@@ -99,8 +110,11 @@ class Scheduler:
         return [flight for flight in self.batch if flight.to_dispatch]
 
     def land(self, flight: Flight, value: JsonValue, now: Instant) -> None:
-        """Record an effect's confirmed result and let the task go on."""
+        """Record an effect's confirmed result with what it kept, and let the task go on."""
         self._move_effect(flight, "succeed", now, result=value)
+        if flight.shelf is not None and flight.shelf.kept:
+            assert flight.effect is not None
+            publish(self.state, self.work, flight.effect, flight.shelf.kept, now)
         self.deck.advance(flight, self.work, now, value=value)
 
     def crash(self, flight: Flight, error: EffectError, now: Instant) -> None:
@@ -311,8 +325,10 @@ class Scheduler:
     def _park(self, task: TaskRecord, parked: Parked, now: Instant) -> None:
         snapshot = dict(self.state.memory) if task.snapshot is None else task.snapshot
         if task.state == TaskStates.running:
-            task = self.work.move(task, parked.event, now, snapshot=snapshot)
+            task = self.work.move(task, parked.event, now, snapshot=snapshot, error=parked.error)
         self.state.put_task(task)
+        if task.state == TaskStates.waiting_for_budget:
+            self.stopping = True
 
     def _checked(self, plan: PlanTask, done: Done) -> Done | Failed:
         if exceeds(done.result.output, OUTPUT_BYTES_MAX):
@@ -343,6 +359,8 @@ class Scheduler:
     ) -> None:
         assert flight.effect is not None
         moved = self.work.move(flight.effect, event, now, ended_at=now, **changes)
+        if self.budget is not None:
+            self.budget.settle(moved)
         self.state.put_effect(moved)
         flight.effect = moved
         flight.to_dispatch = False

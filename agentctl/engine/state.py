@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from agentctl.engine.plan import Plan, PlanTask
     from agentctl.engine.records import (
         ApprovalRecord,
+        ArtifactRecord,
         EffectRecord,
         IterationRecord,
+        ReconciliationRecord,
         RunHistory,
         RunRecord,
         TaskRecord,
@@ -40,7 +42,9 @@ class RunState:
     effects_by_name: dict[str, EffectRecord]
     iterations: dict[str, IterationRecord]
     approvals: dict[str, ApprovalRecord]
+    reconciliations: dict[str, ReconciliationRecord]
     memory: Mapping[str, JsonValue]
+    artifacts: list[ArtifactRecord] = field(factory=list)
     outputs: dict[str, JsonObject] = field(factory=dict)
     unmet: dict[str, int] = field(factory=dict)
     dependents: dict[str, list[str]] = field(factory=dict)
@@ -106,6 +110,8 @@ def state_from_history(history: RunHistory, plan: Plan) -> RunState:
         effects_by_name={effect.name: effect for effect in history.effects},
         iterations={one.id: one for one in history.iterations},
         approvals={one.id: one for one in history.approvals},
+        reconciliations={one.effect_name: one for one in history.reconciliations},
+        artifacts=list(history.artifacts),
         memory=history.memory,
     )
     _index(state, plan.order)

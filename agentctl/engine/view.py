@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from agentctl.clock import iso
+from agentctl.engine.budget_view import budget_view
 from agentctl.jsonvalue import digest_text
 from agentctl.machines.compiled import EFFECT, RUN, TASK
 from agentctl.machines.names import ApprovalStates
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from agentctl.engine.plan import Plan
     from agentctl.engine.records import (
         ApprovalRecord,
+        ArtifactRecord,
         EffectRecord,
+        ReconciliationRecord,
         RunHistory,
         RunRecord,
         StreamEvent,
@@ -56,10 +59,10 @@ def inspect_view(
         "checkpoints": _checkpoints(journal),
         "audit": [_audit(sequence, move, run.trace_id) for sequence, move in journal],
         "traces": [{"traceId": run.trace_id, "runId": run.id}],
-        "artifacts": [],
+        "artifacts": [artifact_view(one) for one in history.artifacts],
         "streamEvents": [_stream(event) for event in stream],
-        "effectReconciliations": [],
-        "budget": _budget(history),
+        "effectReconciliations": [reconciliation_view(one) for one in history.reconciliations],
+        "budget": budget_view(history),
         "memory": dict(history.memory),
         "approvals": [approval_view(one) for one in history.approvals],
         "iterations": [
@@ -121,6 +124,38 @@ def approval_view(approval: ApprovalRecord) -> JsonObject:
         "actor": approval.actor,
         "reason": approval.reason,
         "canDo": _legal(approval.table.legal(approval.state)),
+    }
+
+
+def reconciliation_view(found: ReconciliationRecord) -> JsonObject:
+    """Return what was found out about an effect as JSON."""
+    return {
+        "effectId": found.effect_id,
+        "effectName": found.effect_name,
+        "status": found.state,
+        "actor": found.actor,
+        "reason": found.reason,
+        "evidence": found.evidence,
+        "result": found.result,
+        "compensationEffect": found.compensation_effect,
+        "openedAt": iso(found.opened_at),
+        "decidedAt": _when(found.decided_at),
+        "canDo": _legal(found.table.legal(found.state)),
+    }
+
+
+def artifact_view(artifact: ArtifactRecord) -> JsonObject:
+    """Return a reference to kept bytes as JSON."""
+    return {
+        "digest": artifact.digest,
+        "logicalPath": artifact.logical_path,
+        "sizeBytes": artifact.size_bytes,
+        "mediaType": artifact.media_type,
+        "name": artifact.name,
+        "taskId": artifact.task_id,
+        "effect": artifact.effect_name,
+        "state": artifact.state,
+        "createdAt": iso(artifact.created_at),
     }
 
 
@@ -312,37 +347,6 @@ def _stream(event: StreamEvent) -> JsonObject:
         "truncated": event.truncated,
         "at": iso(event.at),
     }
-
-
-def _budget(history: RunHistory) -> JsonObject:
-    """Return the run's limits and what the ledger shows as used."""
-    definitions = cast("JsonObject", history.plan["definitions"])
-    agent_effects = [one for one in _agent_effects(history) if one.dispatch]
-    models = [one for one in agent_effects if _is_model(one)]
-    tokens = [_usage(one) for one in models]
-    usage: JsonObject = {
-        "providerRequests": sum(one.dispatch for one in models),
-        "turns": len(models),
-        "toolCalls": len(agent_effects) - len(models),
-        "inputTokens": sum(given for given, _ in tokens),
-        "outputTokens": sum(made for _, made in tokens),
-        "tasks": len(history.tasks),
-    }
-    return {
-        "limits": definitions.get("budgets") or {},
-        "usage": usage,
-        "reserved": {},
-        "exceeded": None,
-    }
-
-
-def _usage(effect: EffectRecord) -> tuple[int, int]:
-    result = effect.result if isinstance(effect.result, dict) else {}
-    usage = result.get("usage")
-    if not isinstance(usage, dict):
-        return 0, 0
-    given, made = usage.get("inputTokens"), usage.get("outputTokens")
-    return (given if isinstance(given, int) else 0), (made if isinstance(made, int) else 0)
 
 
 def _legal(events: Iterable[str]) -> list[JsonValue]:

@@ -23,6 +23,7 @@ RUN: Table[names.RunState, names.RunEvent] = Table(
         "running": "a process owns it and advances its tasks",
         "paused": "parked until a person decides an approval or a reconciliation",
         "waiting": "parked until a provider's quota allows work again",
+        "budget_exceeded": "stopped by its budget; a raise lets it go on with all it finished",
         "succeeded": "every task that matters is satisfied",
         "failed": "it ended without its result",
         "cancelled": "a person or a signal stopped it",
@@ -37,7 +38,8 @@ RUN: Table[names.RunState, names.RunEvent] = Table(
         "succeed": "its last task was satisfied",
         "fail": "a task failed and nothing tolerates it",
         "time_out": "its deadline passed",
-        "exhaust_budget": "its budget is spent and cannot grow back",
+        "exhaust_budget": "what it asked for next is more than its budget has left",
+        "raise_budget": "a person raised the spent budget",
         "reject": "a person rejected the approval it depends on",
         "abandon": "a person gave the uncertain effect up",
         "cancel": "a person or a signal asked it to stop",
@@ -54,16 +56,19 @@ RUN: Table[names.RunState, names.RunEvent] = Table(
             "recover": "running", "pause_for_approval": "paused",
             "pause_for_reconciliation": "paused", "wait_for_quota": "waiting",
             "succeed": "succeeded", "fail": "failed", "time_out": "failed",
-            "exhaust_budget": "failed", "cancel": "cancelled",
+            "exhaust_budget": "budget_exceeded", "cancel": "cancelled",
         },
         "paused": {
             "resume": "running", "time_out": "failed", "reject": "failed", "abandon": "failed",
             "cancel": "cancelled",
         },
-        "waiting": {"resume": "running", "exhaust_budget": "failed", "cancel": "cancelled"},
+        "waiting": {
+            "resume": "running", "exhaust_budget": "budget_exceeded", "cancel": "cancelled",
+        },
+        "budget_exceeded": {"raise_budget": "running", "cancel": "cancelled"},
         "succeeded": {}, "failed": {}, "cancelled": {},
     },
-    digest="c22412758e8213ecc0d472438dde3916bbd98bb3a70d2dedd449ad03500ee67e",
+    digest="7b605a3882d10b3fd4763d21c506818a7a37aba1ba6b20b87957b4df9f25d8b7",
 )
 
 TASK: Table[names.TaskState, names.TaskEvent] = Table(
@@ -77,6 +82,7 @@ TASK: Table[names.TaskState, names.TaskEvent] = Table(
         "running": "an attempt is under way",
         "waiting_for_approval": "a person must approve its effect first",
         "waiting_for_effect": "its effect is uncertain and must be settled first",
+        "waiting_for_budget": "its next effect is more than the budget has left",
         "retry_scheduled": "an attempt failed and the next one has its time",
         "succeeded": "it has an output",
         "failed": "its last attempt failed",
@@ -92,6 +98,8 @@ TASK: Table[names.TaskState, names.TaskEvent] = Table(
         "start": "an attempt begins",
         "await_approval": "its effect needs a person's approval",
         "await_effect": "its effect became uncertain",
+        "await_budget": "the budget denied its effect",
+        "fund": "the budget was raised",
         "approve": "a person approved its effect",
         "reject": "a person rejected its effect",
         "expire": "nobody decided in time",
@@ -121,17 +129,19 @@ TASK: Table[names.TaskState, names.TaskEvent] = Table(
         "ready": {"start": "running", "cancel": "cancelled"},
         "running": {
             "await_approval": "waiting_for_approval", "await_effect": "waiting_for_effect",
-            "recover": "running", "succeed": "succeeded", "fail": "failed", "time_out": "failed",
-            "lose": "failed", "schedule_retry": "retry_scheduled", "cancel": "cancelled",
+            "await_budget": "waiting_for_budget", "recover": "running", "succeed": "succeeded",
+            "fail": "failed", "time_out": "failed", "lose": "failed",
+            "schedule_retry": "retry_scheduled", "cancel": "cancelled",
         },
         "waiting_for_approval": {
             "approve": "running", "reject": "failed", "expire": "failed", "cancel": "cancelled",
         },
         "waiting_for_effect": {"settle": "running", "abandon": "failed", "cancel": "cancelled"},
+        "waiting_for_budget": {"fund": "running", "cancel": "cancelled"},
         "retry_scheduled": {"rearm": "ready", "cancel": "cancelled"},
         "succeeded": {}, "failed": {}, "skipped": {}, "cancelled": {},
     },
-    digest="59994a040a9d18f49de81f55b056e625477bfca5e6de124734120a33ee48a413",
+    digest="8bb84b811dd707d568ca99248f2bb3a46b93767c0943a6e996f0665ee4c8ab2a",
 )
 
 EFFECT: Table[names.EffectState, names.EffectEvent] = Table(

@@ -14,22 +14,24 @@ MachineName: TypeAlias = Literal[
     "session",
 ]
 RunState: TypeAlias = Literal[
-    "created", "running", "paused", "waiting", "succeeded", "failed", "cancelled",
+    "created", "running", "paused", "waiting", "budget_exceeded", "succeeded", "failed",
+    "cancelled",
 ]
 RunEvent: TypeAlias = Literal[
     "start", "recover", "pause_for_approval", "pause_for_reconciliation", "wait_for_quota",
-    "resume", "succeed", "fail", "time_out", "exhaust_budget", "reject", "abandon", "cancel",
-    "record_success", "record_failure", "record_cancellation",
+    "resume", "succeed", "fail", "time_out", "exhaust_budget", "raise_budget", "reject", "abandon",
+    "cancel", "record_success", "record_failure", "record_cancellation",
 ]
 TaskState: TypeAlias = Literal[
-    "pending", "ready", "running", "waiting_for_approval", "waiting_for_effect", "retry_scheduled",
-    "succeeded", "failed", "skipped", "cancelled",
+    "pending", "ready", "running", "waiting_for_approval", "waiting_for_effect",
+    "waiting_for_budget", "retry_scheduled", "succeeded", "failed", "skipped", "cancelled",
 ]
 TaskEvent: TypeAlias = Literal[
     "admit", "skip_by_condition", "skip_by_route", "skip_by_dependency", "skip_by_guard", "start",
-    "await_approval", "await_effect", "approve", "reject", "expire", "settle", "abandon",
-    "recover", "succeed", "fail", "time_out", "lose", "schedule_retry", "rearm", "cancel", "reuse",
-    "record_success", "record_failure", "record_skip", "record_cancellation",
+    "await_approval", "await_effect", "await_budget", "fund", "approve", "reject", "expire",
+    "settle", "abandon", "recover", "succeed", "fail", "time_out", "lose", "schedule_retry",
+    "rearm", "cancel", "reuse", "record_success", "record_failure", "record_skip",
+    "record_cancellation",
 ]
 EffectState: TypeAlias = Literal[
     "requested", "waiting_for_approval", "started", "succeeded", "failed", "cancelled",
@@ -84,6 +86,7 @@ class RunStates:
     running: Final = "running"
     paused: Final = "paused"
     waiting: Final = "waiting"
+    budget_exceeded: Final = "budget_exceeded"
     succeeded: Final = "succeeded"
     failed: Final = "failed"
     cancelled: Final = "cancelled"
@@ -97,6 +100,7 @@ class TaskStates:
     running: Final = "running"
     waiting_for_approval: Final = "waiting_for_approval"
     waiting_for_effect: Final = "waiting_for_effect"
+    waiting_for_budget: Final = "waiting_for_budget"
     retry_scheduled: Final = "retry_scheduled"
     succeeded: Final = "succeeded"
     failed: Final = "failed"

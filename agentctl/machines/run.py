@@ -12,6 +12,7 @@ class Run(StateMachine):
     running = State("a process owns it and advances its tasks")
     paused = State("parked until a person decides an approval or a reconciliation")
     waiting = State("parked until a provider's quota allows work again")
+    budget_exceeded = State("stopped by its budget; a raise lets it go on with all it finished")
     succeeded = State("every task that matters is satisfied", final=True)
     failed = State("it ended without its result", final=True)
     cancelled = State("a person or a signal stopped it", final=True)
@@ -28,15 +29,18 @@ class Run(StateMachine):
     fail = Event(running.to(failed), name="a task failed and nothing tolerates it")
     time_out = Event(running.to(failed) | paused.to(failed), name="its deadline passed")
     exhaust_budget = Event(
-        running.to(failed) | waiting.to(failed), name="its budget is spent and cannot grow back"
+        running.to(budget_exceeded) | waiting.to(budget_exceeded),
+        name="what it asked for next is more than its budget has left",
     )
+    raise_budget = Event(budget_exceeded.to(running), name="a person raised the spent budget")
     reject = Event(paused.to(failed), name="a person rejected the approval it depends on")
     abandon = Event(paused.to(failed), name="a person gave the uncertain effect up")
     cancel = Event(
         created.to(cancelled)
         | running.to(cancelled)
         | paused.to(cancelled)
-        | waiting.to(cancelled),
+        | waiting.to(cancelled)
+        | budget_exceeded.to(cancelled),
         name="a person or a signal asked it to stop",
     )
     record_success = Event(created.to(succeeded), name="a replay copies its source's success")

@@ -46,7 +46,9 @@ RUN_FINAL: frozenset[RunState] = RUN.finals
 # Work can be done now, without anything from outside.
 RUN_ACTIVE: frozenset[RunState] = frozenset({RunStates.created, RunStates.running})
 # Nothing can be done until a person decides or a quota returns.
-RUN_PARKED: frozenset[RunState] = frozenset({RunStates.paused, RunStates.waiting})
+RUN_PARKED: frozenset[RunState] = frozenset(
+    {RunStates.paused, RunStates.waiting, RunStates.budget_exceeded}
+)
 RUN_LIVE: frozenset[RunState] = RUN_ACTIVE | RUN_PARKED
 
 TASK_FINAL: frozenset[TaskState] = TASK.finals
@@ -61,12 +63,17 @@ TASK_LIVE: frozenset[TaskState] = frozenset(
         TaskStates.running,
         TaskStates.waiting_for_approval,
         TaskStates.waiting_for_effect,
+        TaskStates.waiting_for_budget,
         TaskStates.retry_scheduled,
     }
 )
 # The task waits for a person.
 TASK_BLOCKED: frozenset[TaskState] = frozenset(
-    {TaskStates.waiting_for_approval, TaskStates.waiting_for_effect}
+    {
+        TaskStates.waiting_for_approval,
+        TaskStates.waiting_for_effect,
+        TaskStates.waiting_for_budget,
+    }
 )
 TASK_OPEN: frozenset[TaskState] = TASK_LIVE | {TaskStates.pending}
 
@@ -97,6 +104,10 @@ RECONCILIATION_DECIDED: frozenset[ReconciliationState] = frozenset(
         ReconciliationStates.not_applied,
         ReconciliationStates.compensated,
     }
+)
+# The effect is not in the world, so what asked for it may ask afresh.
+RECONCILIATION_ABSENT: frozenset[ReconciliationState] = frozenset(
+    {ReconciliationStates.not_applied, ReconciliationStates.compensated}
 )
 
 COMPENSATION_FINAL: frozenset[CompensationState] = COMPENSATION.finals

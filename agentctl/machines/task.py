@@ -13,6 +13,7 @@ class Task(StateMachine):
     running = State("an attempt is under way")
     waiting_for_approval = State("a person must approve its effect first")
     waiting_for_effect = State("its effect is uncertain and must be settled first")
+    waiting_for_budget = State("its next effect is more than the budget has left")
     retry_scheduled = State("an attempt failed and the next one has its time")
     succeeded = State("it has an output", final=True)
     failed = State("its last attempt failed", final=True)
@@ -29,6 +30,8 @@ class Task(StateMachine):
         running.to(waiting_for_approval), name="its effect needs a person's approval"
     )
     await_effect = Event(running.to(waiting_for_effect), name="its effect became uncertain")
+    await_budget = Event(running.to(waiting_for_budget), name="the budget denied its effect")
+    fund = Event(waiting_for_budget.to(running), name="the budget was raised")
     approve = Event(waiting_for_approval.to(running), name="a person approved its effect")
     reject = Event(waiting_for_approval.to(failed), name="a person rejected its effect")
     expire = Event(waiting_for_approval.to(failed), name="nobody decided in time")
@@ -47,6 +50,7 @@ class Task(StateMachine):
         | running.to(cancelled)
         | waiting_for_approval.to(cancelled)
         | waiting_for_effect.to(cancelled)
+        | waiting_for_budget.to(cancelled)
         | retry_scheduled.to(cancelled),
         name="its run stops, or its result is no longer wanted",
     )

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from agentctl.engine.records import (
     ApprovalRecord,
+    ArtifactRecord,
     EffectRecord,
     IterationRecord,
+    ReconciliationRecord,
     RunRecord,
     TaskRecord,
 )
-from agentctl.errors import Bug, LeaseLost, StaleVersion, StoreError
+from agentctl.errors import LeaseLost, StaleVersion, StoreError
 from agentctl.jsonvalue import canonical
 from agentctl.machines.sets import RUN_ACTIVE
 from agentctl.store.chain import link
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from agentctl.engine.apply import Change, Record, Work
     from agentctl.store.database import Database
+    from agentctl.store.ingest import RunArtifacts
     from agentctl.store.lease import LeaseKeeper
 
 _INSERT_TRANSITION = SQL["insert_transition"]
@@ -53,8 +56,10 @@ class RunJournal:
         sequence: int,
         head: bytes,
         commits: int,
+        artifacts: RunArtifacts,
         released: bool = False,
     ) -> None:
+        self.artifacts = artifacts
         self._database = database
         self._keeper = keeper
         self._number = number
@@ -81,6 +86,8 @@ class RunJournal:
             if ends:
                 connection.execute(_RELEASE, (self._number, self._token))
         self._sequence, self._head, self._commits = written
+        if self.artifacts.held:
+            self.artifacts.settle(work)
         self._released = self._released or ends
 
     def on_cancel(self, notify: Callable[[str, str], None]) -> None:
@@ -94,6 +101,7 @@ class RunJournal:
         live on for long, and would keep everybody from the run.
         """
         self._keeper.forget(self._number)
+        self.artifacts.release()
         if self._released:
             return
         self._released = True
@@ -191,6 +199,7 @@ def _write_run(connection: sqlite3.Connection, number: int, change: Change) -> N
         run.ended_at,
         text_or_null(run.output),
         text_or_null(run.error),
+        text_or_null(run.raised_budgets),
         number,
         change.base,
     )
@@ -283,12 +292,47 @@ def _write_approval(connection: sqlite3.Connection, number: int, change: Change)
     _compare_and_set(connection, SQL["update_approval"], moved, one)
 
 
+def _write_reconciliation(connection: sqlite3.Connection, number: int, change: Change) -> None:
+    one = change.record
+    assert isinstance(one, ReconciliationRecord)
+    found = (
+        one.decided_at,
+        one.actor,
+        one.reason,
+        text_or_null(one.evidence),
+        text_or_null(one.result),
+        one.compensation_effect,
+    )
+    stands = (one.state, one.version)
+    if change.base is None:
+        named = (number, one.effect_name, one.effect_id)
+        connection.execute(
+            SQL["insert_reconciliation"], (*named, *stands, one.opened_at, *found)
+        )
+        return
+    moved = (*stands, *found, number, one.effect_name, change.base)
+    _compare_and_set(connection, SQL["update_reconciliation"], moved, one)
+
+
+def _write_artifact(connection: sqlite3.Connection, number: int, change: Change) -> None:
+    one = change.record
+    assert isinstance(one, ArtifactRecord)
+    key = first_key(number) + one.number
+    if change.base is None:
+        kept = (bytes.fromhex(one.digest), one.size_bytes, one.logical_path, one.media_type)
+        stands = (one.state, one.version, one.created_at)
+        connection.execute(SQL["insert_artifact"], (key, one.name, one.task_id, *kept, *stands))
+        return
+    moved = (one.state, one.version, key, change.base)
+    _compare_and_set(connection, SQL["update_artifact"], moved, one)
+
+
 _WRITERS = {
     RunRecord: _write_run,
     TaskRecord: _write_task,
     EffectRecord: _write_effect,
     IterationRecord: _write_iteration,
     ApprovalRecord: _write_approval,
+    ReconciliationRecord: _write_reconciliation,
+    ArtifactRecord: _write_artifact,
 }
-if set(_WRITERS) != {RunRecord, TaskRecord, EffectRecord, IterationRecord, ApprovalRecord}:
-    raise Bug("every record needs a writer")

@@ -6,7 +6,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- update_run --
 -- Compare and set: changes nothing when the version is stale.
-UPDATE run SET state = ?, version = ?, ended_at = ?, output = ?, error = ?
+UPDATE run SET state = ?, version = ?, ended_at = ?, output = ?, error = ?, raised_budgets = ?
  WHERE number = ? AND version = ?
 
 -- insert_document --
@@ -54,6 +54,28 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 -- Compare and set.
 UPDATE approval SET state = ?, version = ?, decided_at = ?, actor = ?, reason = ?
  WHERE id = ? AND version = ?
+
+-- insert_reconciliation --
+-- The first finding about an effect.
+INSERT INTO reconciliation (run, effect_name, effect_id, state, version, opened_at, decided_at,
+                            actor, reason, evidence, result, compensation_effect)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- update_reconciliation --
+-- Compare and set.
+UPDATE reconciliation SET state = ?, version = ?, decided_at = ?, actor = ?, reason = ?,
+                          evidence = ?, result = ?, compensation_effect = ?
+ WHERE run = ? AND effect_name = ? AND version = ?
+
+-- insert_artifact --
+-- A run's reference to kept bytes.
+INSERT INTO artifact (key, name, task_id, digest, size_bytes, logical_path, media_type, state,
+                      version, created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- update_artifact --
+-- Compare and set.
+UPDATE artifact SET state = ?, version = ? WHERE key = ? AND version = ?
 
 -- put_memory --
 -- The newest value of a key.
@@ -124,6 +146,28 @@ SELECT * FROM iteration WHERE run = :run ORDER BY parent, position
 -- approvals --
 -- The questions of a run.
 SELECT * FROM approval WHERE run = :run ORDER BY requested_at, id
+
+-- reconciliations --
+-- What was found out about a run's effects.
+SELECT * FROM reconciliation WHERE run = :run ORDER BY effect_name
+
+-- artifacts --
+-- What a run refers to, in the order it was kept.
+SELECT * FROM artifact WHERE key >= :run << 32 AND key < (:run + 1) << 32 ORDER BY key
+
+-- artifact_references --
+-- Every reference with its run, oldest first.
+SELECT artifact.*, run.id AS run_id FROM artifact JOIN run ON run.number = artifact.run
+ ORDER BY artifact.key
+
+-- artifact_blobs --
+-- Everything that is referred to, with how often.
+SELECT digest, max(size_bytes) AS size_bytes, count(*) AS uses FROM artifact
+ GROUP BY digest ORDER BY digest
+
+-- artifact_is_used --
+-- Whether any run refers to some bytes.
+SELECT EXISTS (SELECT 1 FROM artifact WHERE digest = ?)
 
 -- approval_run --
 -- The run of a question.

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agentctl.engine.records import (
     ApprovalRecord,
+    ArtifactRecord,
     EffectRecord,
     IterationRecord,
+    ReconciliationRecord,
     RunRecord,
     StreamEvent,
     TaskRecord,
@@ -72,6 +74,7 @@ def run_from(row: sqlite3.Row) -> RunRecord:
         ended_at=row["ended_at"],
         output=json_or_none(row["output"]),
         error=json_or_none(row["error"]),
+        raised_budgets=cast("JsonObject | None", json_or_none(row["raised_budgets"])),
     )
 
 
@@ -148,6 +151,39 @@ def approval_from(row: sqlite3.Row) -> ApprovalRecord:
     )
 
 
+def reconciliation_from(row: sqlite3.Row) -> ReconciliationRecord:
+    """Read what was found out about one effect."""
+    return ReconciliationRecord(
+        effect_name=row["effect_name"],
+        effect_id=row["effect_id"],
+        state=_state("reconciliation", row, "effect_name"),
+        version=row["version"],
+        opened_at=row["opened_at"],
+        decided_at=row["decided_at"],
+        actor=row["actor"],
+        reason=row["reason"],
+        evidence=json_or_none(row["evidence"]),
+        result=json_or_none(row["result"]),
+        compensation_effect=row["compensation_effect"],
+    )
+
+
+def artifact_from(row: sqlite3.Row) -> ArtifactRecord:
+    """Read one reference."""
+    return ArtifactRecord(
+        name=row["name"],
+        number=row["number"],
+        task_id=row["task_id"],
+        digest=row["digest"].hex(),
+        size_bytes=row["size_bytes"],
+        logical_path=row["logical_path"],
+        media_type=row["media_type"],
+        state=_state("artifact", row, "name"),
+        version=row["version"],
+        created_at=row["created_at"],
+    )
+
+
 def transition_from(row: sqlite3.Row, detail: JsonValue) -> Transition:
     """Read one move; its detail is read apart, since not everybody needs it."""
     return Transition(
@@ -177,11 +213,11 @@ def stream_event_from(row: sqlite3.Row) -> StreamEvent:
     )
 
 
-def _state(machine: str, row: sqlite3.Row) -> Any:
+def _state(machine: str, row: sqlite3.Row, name: str = "id") -> Any:
     state = row["state"]
     if state not in TABLES[machine].rows:  # type: ignore[index]
         raise StoreCorrupt(
-            f"{machine} {row['id']!r} has the state {state!r}, which the machine does not know",
+            f"{machine} {row[name]!r} has the state {state!r}, which the machine does not know",
             help=_RESTORE,
         )
     return state

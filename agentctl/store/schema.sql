@@ -6,6 +6,8 @@
 -- effect       the ledger: what was asked of the outside, and what came back
 -- iteration    one row per turn of a loop that was looked at
 -- approval     durable questions to people
+-- reconciliation what was found out about effects that may have happened
+-- artifact     what runs refer to in the folder of artifacts, by digest
 -- memory       the working memory of a run, newest value per key
 -- stream_event bounded progress records of provider streams
 -- transition   the journal: every move of every record, chained by digests; never changed.
@@ -61,7 +63,8 @@ CREATE TABLE run (
     created_at INTEGER NOT NULL,
     ended_at INTEGER,
     output TEXT,
-    error TEXT
+    error TEXT,
+    raised_budgets TEXT
 ) STRICT;
 
 CREATE TABLE task (
@@ -129,6 +132,39 @@ CREATE TABLE approval (
     actor TEXT,
     reason TEXT
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reconciliation (
+    run INTEGER NOT NULL REFERENCES run (number),
+    effect_name TEXT NOT NULL,
+    effect_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    opened_at INTEGER NOT NULL,
+    decided_at INTEGER,
+    actor TEXT,
+    reason TEXT,
+    evidence TEXT,
+    result TEXT,
+    compensation_effect TEXT,
+    PRIMARY KEY (run, effect_name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE artifact (
+    key INTEGER PRIMARY KEY,
+    run INTEGER GENERATED ALWAYS AS (key >> 32) VIRTUAL,
+    number INTEGER GENERATED ALWAYS AS (key & 4294967295) VIRTUAL,
+    name TEXT NOT NULL,
+    task_id TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    logical_path TEXT NOT NULL,
+    media_type TEXT,
+    state TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX artifact_by_digest ON artifact (digest);
 
 CREATE TABLE memory (
     run INTEGER NOT NULL REFERENCES run (number),

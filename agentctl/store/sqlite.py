@@ -12,17 +12,21 @@ from agentctl.clock import iso
 from agentctl.engine.records import RunHistory
 from agentctl.errors import StoreCorrupt, UnknownRun
 from agentctl.jsonvalue import canonical, digest_text
+from agentctl.store.blobs import Blobs
 from agentctl.store.chain import GENESIS
+from agentctl.store.ingest import RunArtifacts, artifacts_beside, refuse_damaged
 from agentctl.store.journal import RunJournal, lets_go, write_work
 from agentctl.store.lease import LeaseKeeper, is_alive, take, this_process
 from agentctl.store.migrate import migrate
 from agentctl.store.rows import (
     approval_from,
+    artifact_from,
     effect_from,
     first_key,
     iteration_from,
     json_or_none,
     read_json,
+    reconciliation_from,
     run_from,
     stream_event_from,
     task_from,
@@ -49,6 +53,7 @@ class SqliteStore:
     def __init__(self, database: Database, clock: Clock, reopen: Callable[[], Database]) -> None:
         self.database = database
         self.clock = clock
+        self.blobs = Blobs(artifacts_beside(database.path), wait_ms=database.busy_timeout_ms)
         self._keeper = LeaseKeeper(reopen, clock)
 
     @property
@@ -95,6 +100,10 @@ class SqliteStore:
                     map(iteration_from, connection.execute(SQL["iterations"], number))
                 ),
                 approvals=tuple(map(approval_from, connection.execute(SQL["approvals"], number))),
+                reconciliations=tuple(
+                    map(reconciliation_from, connection.execute(SQL["reconciliations"], number))
+                ),
+                artifacts=tuple(map(artifact_from, connection.execute(SQL["artifacts"], number))),
                 memory={
                     one["key"]: read_json(one["value"])
                     for one in connection.execute(SQL["memory"], number)
@@ -144,6 +153,13 @@ class SqliteStore:
             row = connection.execute(SQL["approval_run"], (approval_id,)).fetchone()
         return None if row is None else cast("str", row[0])
 
+    def check_artifacts(self, run_id: str) -> None:
+        """Read every artifact of a run. Raises ArtifactDamaged with the digests of bad ones."""
+        with self.database.reading() as connection:
+            number = {"run": _number(connection, run_id)}
+            rows = connection.execute(SQL["artifacts"], number).fetchall()
+        refuse_damaged(self.blobs, run_id, map(artifact_from, rows))
+
     def request_cancel(self, run_id: str, actor: str, reason: str, now: Instant) -> None:
         """Leave a durable request that the owner of the run will see."""
         with self.database.writing() as connection:
@@ -172,6 +188,7 @@ class SqliteStore:
         """
         self.database.close()
         self._keeper.close()
+        self.blobs.close()
 
     def _journal(
         self,
@@ -192,6 +209,7 @@ class SqliteStore:
             sequence=sequence,
             head=head,
             commits=commits,
+            artifacts=RunArtifacts(self.blobs),
             released=released,
         )
 

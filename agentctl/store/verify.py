@@ -1,7 +1,7 @@
 """Replay a journal: whether every move is legal, every link unbroken, every record its result.
 
 Above: `agentctl verify`. Below: the store's rows and the machines' tables. It names the first
-row that does not fit; it never repairs.
+row that does not fit, and every artifact whose bytes are not there; it never repairs.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def verify_run(store: SqliteStore, run_id: str) -> list[Mismatch]:
     if end != len(rows):
         message = f"the last commit ends at {end}, the journal at {len(rows)}"
         return [Mismatch(run_id=run_id, entity="", sequence=len(rows), message=message)]
-    return [*_records(run_id, history, last)]
+    return [*_records(run_id, history, last), *_bytes(store, history)]
 
 
 def verify_all(store: SqliteStore) -> list[Mismatch]:
@@ -110,12 +110,26 @@ def _problem(
     return None
 
 
+def _bytes(store: SqliteStore, history: RunHistory) -> Iterator[Mismatch]:
+    """Read the bytes that the run refers to."""
+    for one in history.artifacts:
+        problem = store.blobs.problem(one.digest)
+        if problem is not None:
+            yield Mismatch(
+                run_id=history.run.id,
+                entity=f"artifact {one.name}",
+                sequence=None,
+                message=f"the bytes of {one.digest} ({one.logical_path}) are {problem}",
+            )
+
+
 def _records(
     run_id: str, history: RunHistory, last: dict[tuple[str, str], Transition]
 ) -> Iterator[Mismatch]:
     """Hold every record against its newest move."""
     records: list[Record] = [history.run, *history.tasks, *history.effects]
-    records += [*history.iterations, *history.approvals]
+    records += [*history.iterations, *history.approvals, *history.reconciliations]
+    records += history.artifacts
     known = {(record.machine, record.entity) for record in records}
     for record in records:
         move = last.get((record.machine, record.entity))

@@ -148,6 +148,7 @@ def test_the_view_has_every_public_field() -> None:
             "toolCalls": 1,
             "inputTokens": 3,
             "outputTokens": 0,
+            "totalTokens": 3,
             "tasks": 2,
         },
         "reserved": {},

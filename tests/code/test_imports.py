@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MODULES = {module_name(path): tree for path, tree in trees("agentctl").items()}
-TOP = {"agentctl", "agentctl.door", "agentctl.loading", "agentctl.testing", "agentctl.__main__"}
+TOP = {
+    "agentctl",
+    "agentctl.__main__",
+    "agentctl.blocking",
+    "agentctl.door",
+    "agentctl.loading",
+    "agentctl.testing",
+}
 PORTS = {"engine.ports", "engine.records"}
 ALLOWED = {
     "base": {"base"},

@@ -92,8 +92,8 @@ def test_a_backup_is_a_whole_database_for_its_owner_alone(
 ) -> None:
     journal, _ = started(store)
     target = tmp_path / "copy.db"
-    size_bytes = backup(store, str(target))
-    assert size_bytes == target.stat().st_size
+    made = backup(store, str(target))
+    assert made.size_bytes == target.stat().st_size
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
     journal.commit(admitted(new_run().tasks[0])[0])

@@ -11,6 +11,7 @@ from agentctl.cli.console import Console
 
 if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject, JsonValue
+    from agentctl.store.upkeep import Backup
 
 app = make("db", "Look after the database.")
 
@@ -75,18 +76,34 @@ def check(console: Console) -> int:
 
 @command(app, "backup")
 def backup(console: Console, target: Target) -> int:
-    """Write a consistent copy to a new file; runs may go on meanwhile."""
+    """Write a consistent copy to a new file, its artifacts beside it; runs may go on meanwhile."""
     from agentctl.cli.loading import open_existing
+    from agentctl.errors import ArtifactDamaged
     from agentctl.store.upkeep import backup as copy
 
     engine = open_existing(console)
     try:
-        size_bytes = copy(engine.store, target)
+        made = copy(engine.store, target)
     finally:
         engine.close()
-    data: JsonObject = {"path": target, "bytes": size_bytes}
-    console.result("DatabaseBackup", data, lambda: f"{target}: {size_bytes} bytes")
-    return 0
+    data: JsonObject = {
+        "path": target,
+        "bytes": made.size_bytes,
+        "artifacts": made.artifacts,
+        "artifactBytes": made.artifact_bytes,
+        "damagedArtifacts": dict(made.damaged),
+    }
+    console.result("DatabaseBackup", data, lambda: _backup(target, made))
+    return ArtifactDamaged.exit_code if made.damaged else 0
+
+
+def _backup(target: str, made: Backup) -> str:
+    from agentctl.cli.paint import visible
+
+    kept = f"{made.artifacts} artifact{'' if made.artifacts == 1 else 's'}"
+    lines = [f"{target}: {made.size_bytes} bytes; {kept}, {made.artifact_bytes} bytes"]
+    lines += made.damaged.values()
+    return "\n".join(map(visible, lines))
 
 
 def _facts(data: JsonObject) -> str:

@@ -20,13 +20,16 @@ def resume(
     run_id: options.RunId,
     workspace: options.RunWorkspace = None,
     timeout_seconds: options.TimeoutSeconds = None,
+    raise_budget: options.RaiseBudgets = None,
+    actor: options.Actor = None,
 ) -> int:
     """Go on with a run that was interrupted or that waited; what is done is not done again."""
-    from agentctl.cli.drive import about, drive
+    from agentctl.cli.drive import about, drive, login
     from agentctl.cli.follow import following, plan_order
     from agentctl.cli.loading import open_existing
     from agentctl.cli.outcome import report
 
+    limits = _limits(raise_budget or [])
     engine = open_existing(console)
     try:
         history = about(console, engine, run_id)
@@ -36,11 +39,36 @@ def resume(
             outcome = drive(
                 console,
                 engine,
-                lambda: engine.resume(run_id, timeout_seconds=timeout_seconds),
+                lambda: engine.resume(
+                    run_id,
+                    timeout_seconds=timeout_seconds,
+                    raise_budgets=limits,
+                    actor=actor or login(),
+                ),
             )
         return report(console, outcome)
     finally:
         engine.close()
+
+
+def _limits(given: list[str]) -> dict[str, int]:
+    """Read `NAME=VALUE` options; every wrong one is named at once. Raises UsageError."""
+    from agentctl.errors import UsageError
+
+    limits: dict[str, int] = {}
+    wrong = []
+    for one in given:
+        name, _, value = one.partition("=")
+        if name and value.isascii() and value.isdigit() and int(value) > 0:
+            limits[name] = int(value)
+        else:
+            wrong.append(repr(one))
+    if wrong:
+        raise UsageError(
+            f"--raise-budget {', '.join(wrong)}: expected NAME=VALUE with a whole number above 0",
+            help="for example --raise-budget maxTurns=20",
+        )
+    return limits
 
 
 def _require_same_folder(history: RunHistory, workspace: str) -> None:

@@ -1,7 +1,8 @@
 """Reconstruct a run that is over from its record, dispatching nothing.
 
 Above: the embedded door and the CLI. Below: records and the store. The new run copies every
-task's outcome, the working memory and the stream; it has no effects at all.
+task's outcome, the working memory and the stream, and refers to the same artifacts; it has no
+effects at all.
 Source: specification, section 9.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentctl.engine.apply import Work
+from agentctl.engine.artifacts import copy_artifacts
 from agentctl.engine.finish import outcome_of
 from agentctl.engine.operations.start import StartRequest, new_run, pending_tasks
 from agentctl.engine.plan import plan_from_json
@@ -52,7 +54,8 @@ def replay(
 ) -> RunOutcome:
     """Store a recorded copy of a finished run, tell its stream again, and return its outcome.
 
-    Raises UnknownRun, and StateError while the run is not over.
+    Raises UnknownRun, StateError while the run is not over, and ArtifactDamaged when bytes that
+    the copy would refer to are missing or damaged.
     """
     source = store.load_run(run_id)
     if source.run.state not in RUN_FINAL:
@@ -61,6 +64,8 @@ def replay(
             help=f"resume it first: agentctl resume {run_id}",
             run_id=run_id,
         )
+    if source.artifacts:
+        store.check_artifacts(run_id)
     plan = plan_from_json(source.plan)
     request = StartRequest(
         plan=plan,
@@ -72,6 +77,7 @@ def replay(
     new = NewRun(run=run, plan=source.plan, tasks=pending_tasks(plan), memory=source.memory)
     work = Work()
     tasks = _copy_tasks(source, new.tasks, work, now)
+    artifacts = copy_artifacts(source.artifacts, work, now)
     run = work.move(
         run,
         _RUN_EVENTS[source.run.state],
@@ -92,6 +98,7 @@ def replay(
         effects=(),
         iterations=(),
         approvals=(),
+        artifacts=artifacts,
         memory=source.memory,
     )
     return outcome_of(state_from_history(copied, plan))

@@ -10,25 +10,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentctl.engine.finish import uncertain_effects
+from agentctl.engine.apply import Work
+from agentctl.engine.finish import uncertain_effects, unsettled
 from agentctl.engine.ledger import may_repeat
+from agentctl.engine.operations.raising import raise_budget
 from agentctl.engine.plan import plan_from_json
 from agentctl.engine.policy import Policy
 from agentctl.engine.runner import Runner
 from agentctl.engine.state import state_from_history
 from agentctl.errors import StateError, UncertainEffect
+from agentctl.machines.compiled import RUN
 from agentctl.machines.names import ApprovalStates, EffectStates, RunStates, TaskStates
 from agentctl.machines.sets import RUN_FINAL, RUN_PARKED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from agentctl.clock import Instant
+    from agentctl.engine.operations.raising import BudgetRaise
     from agentctl.engine.plan import Plan
     from agentctl.engine.ports import Store
     from agentctl.engine.records import ApprovalRecord, EffectRecord, RunHistory
     from agentctl.engine.runner import RunPorts
     from agentctl.engine.scheduler import Scheduler
+    from agentctl.engine.state import RunState
+    from agentctl.machines.names import TaskEvent, TaskState
 
 
 def resume(
@@ -38,24 +44,32 @@ def resume(
     ports_for: Callable[[Plan], RunPorts],
     *,
     timeout_seconds: float | None = None,
+    raised: BudgetRaise | None = None,
 ) -> Runner:
     """Return a runner that goes on where the run was left, with the ports that its plan needs.
 
     Raises UnknownRun, StateError for a run that is over, UncertainEffect while an effect waits
-    for reconciliation, and RunHeld while another process owns the run.
+    for reconciliation, and RunHeld while another process owns the run. `raised` lets a run that
+    its budget stopped go on.
     """
     journal = store.claim_run(run_id, now)
     try:
         history = store.load_run(run_id)
         refuse_over(history)
+        if history.artifacts:
+            store.check_artifacts(run_id)
         plan = plan_from_json(history.plan)
+        state = state_from_history(history, plan)
+        work = Work()
+        take_up(state, work, now, raised)
         runner = Runner(
-            state=state_from_history(history, plan),
+            state=state,
             policy=Policy.from_definitions(plan.definitions),
             ports=ports_for(plan),
             journal=journal,
             timeout_seconds=timeout_seconds,
         )
+        runner.scheduler.work = work
         recover(runner.scheduler, now)
     except BaseException:
         journal.release()
@@ -66,9 +80,8 @@ def resume(
 def refuse_over(history: RunHistory) -> None:
     """Refuse a run that cannot go on, with the next legal step."""
     run = history.run
-    doubtful = sorted(
-        effect.name for effect in history.effects if effect.state == EffectStates.uncertain
-    )
+    settled = {one.effect_name: one for one in history.reconciliations}
+    doubtful = sorted(unsettled(history.effects, settled))
     if doubtful:
         raise UncertainEffect(
             f"run {run.id} has effects that may have happened: {', '.join(doubtful)}",
@@ -83,16 +96,22 @@ def refuse_over(history: RunHistory) -> None:
         )
 
 
-def recover(scheduler: Scheduler, now: Instant) -> None:
-    """Send every record the event that its state calls for."""
-    state, work = scheduler.state, scheduler.work
-    if state.run.state == RunStates.created:
+def take_up(state: RunState, work: Work, now: Instant, raised: BudgetRaise | None) -> None:
+    """Send the run the event that its state calls for."""
+    if raised is not None or "raise_budget" in RUN.legal(state.run.state):
+        raise_budget(state, work, now, raised)
+    elif state.run.state == RunStates.created:
         state.run = work.move(state.run, "start", now)
     elif state.run.state in RUN_PARKED:
         state.run = work.move(state.run, "resume", now)
     else:
         state.run = work.move(state.run, "recover", now)
-    _lose_unconfirmed(scheduler, now)
+
+
+def recover(scheduler: Scheduler, now: Instant) -> None:
+    """Send every other record the event that its state calls for."""
+    state, work = scheduler.state, scheduler.work
+    lose_unconfirmed(state, work, now)
     if uncertain_effects(state):
         scheduler.stopping = True
         return
@@ -102,9 +121,8 @@ def recover(scheduler: Scheduler, now: Instant) -> None:
     scheduler.resume_flights(running, now)
 
 
-def _lose_unconfirmed(scheduler: Scheduler, now: Instant) -> None:
+def lose_unconfirmed(state: RunState, work: Work, now: Instant) -> None:
     """Mark every started effect that must not run twice, and park its task."""
-    state, work = scheduler.state, scheduler.work
     for effect in list(state.effects.values()):
         if effect.state != EffectStates.started or may_repeat(effect):
             continue
@@ -114,6 +132,13 @@ def _lose_unconfirmed(scheduler: Scheduler, now: Instant) -> None:
         if task.state == TaskStates.running:
             snapshot = dict(state.memory)
             state.put_task(work.move(task, "await_effect", now, snapshot=snapshot))
+
+
+# Resuming is refused while an effect is unsettled or the budget spent, so these may go on.
+_RELEASES: Mapping[TaskState, TaskEvent] = {
+    TaskStates.waiting_for_effect: "settle",
+    TaskStates.waiting_for_budget: "fund",
+}
 
 
 def _recover_running(scheduler: Scheduler, now: Instant) -> list[str]:
@@ -128,10 +153,15 @@ def _recover_running(scheduler: Scheduler, now: Instant) -> list[str]:
 
 
 def _decided(scheduler: Scheduler, now: Instant) -> list[str]:
-    """Move the tasks whose approval was decided; return those that may go on."""
+    """Move the tasks whose question was decided; return those that may go on."""
     state, work = scheduler.state, scheduler.work
     going_on = []
     for task_id in sorted(state.blocked, key=lambda one: state.tasks[one].position):
+        event = _RELEASES.get(state.tasks[task_id].state)
+        if event is not None:
+            state.put_task(work.move(state.tasks[task_id], event, now, error=None))
+            going_on.append(task_id)
+            continue
         approval = _approval_of(scheduler, task_id)
         if approval is None or approval.state == ApprovalStates.pending:
             continue

@@ -14,6 +14,7 @@ from attr import frozen
 
 from agentctl.engine.ports import EffectRequest
 from agentctl.engine.programs.base import Steps, TaskContext, TaskError, TaskResult
+from agentctl.engine.programs.usage import usage_limit_of
 from agentctl.engine.schema_check import validate
 from agentctl.engine.template import render
 from agentctl.jsonvalue import canonical, parse_json
@@ -48,9 +49,16 @@ def agent_steps(context: TaskContext) -> Steps:
     """Run the bounded loop and return the final answer."""
     agent = _agent(context)
     messages: list[JsonValue] = [{"role": "user", "content": _prompt(context)}]
+    limit = usage_limit_of(agent.name, agent.definition, context.definitions)
     calls = 0
     for _ in range(agent.limit("maxTurns")):
-        answer = cast("JsonObject", (yield _model_request(context, agent, messages)))
+        request = _model_request(context, agent, messages)
+        body = cast("JsonObject", request.input)
+        if limit is not None:
+            limit.check(body)
+        answer = cast("JsonObject", (yield request))
+        if limit is not None:
+            limit.add(body, answer)
         wanted = cast("list[JsonObject]", answer.get("toolCalls") or [])
         if not wanted:
             return TaskResult(output=_final(agent, answer))
