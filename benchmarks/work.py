@@ -19,6 +19,12 @@ import sys
 import time
 from pathlib import Path
 
+# What a run imports late is imported here, since imports are not part of the figures.
+import agentctl.effects.functions
+import agentctl.engine.dispatch
+import agentctl.engine.operations.resume
+import agentctl.engine.operations.start
+import agentctl.store  # noqa: F401
 from agentctl import Engine
 
 # What peers are given too: a small JSON answer per step.
@@ -133,9 +139,6 @@ async def prepare(folder: Path, count: int) -> dict[str, float]:
 
 async def resume(folder: Path, count: int) -> dict[str, float]:
     """Measure from the end of imports to the body of the first task that is not done."""
-    import agentctl.engine.operations.resume
-    import agentctl.store  # noqa: F401 - imports are not part of the figure
-
     start = time.perf_counter()
     engine = Engine(folder / "agentctl.db", workspace=folder)
     reached: list[float] = []

@@ -1,7 +1,7 @@
 """How a command is declared: a typed function that gets the console and returns its exit code.
 
 Above: the command modules. Below: Typer. Every command and group accepts the global options
-`--output`, `--color`, `--verbose` and `--db`, so that they may stand before or after its name.
+(how to write, and which database), so that they may stand before or after its name.
 """
 
 from __future__ import annotations
@@ -36,6 +36,24 @@ _DB = Annotated[
         metavar="FILE",
         help="The database. [default: .agentctl/runtime.db]",
         rich_help_panel=_PANEL,
+    ),
+]
+_DURABILITY = Annotated[
+    Literal["full", "normal"] | None,
+    typer.Option(
+        "--durability",
+        help="What a commit survives: a power failure (full), or a crash of the program (normal). "
+        "[default: full]",
+        rich_help_panel=_PANEL,
+    ),
+]
+_SHARED = Annotated[
+    bool,
+    typer.Option(
+        "--shared-filesystem",
+        help="Open a database on a network or shared file system, in a slower and safe mode.",
+        rich_help_panel=_PANEL,
+        show_default=False,
     ),
 ]
 
@@ -101,6 +119,8 @@ def _with_globals(
             ("color", _COLOUR, None),
             ("verbose", _VERBOSE, False),
             ("db", _DB, None),
+            ("durability", _DURABILITY, None),
+            ("shared_filesystem", _SHARED, False),
         )
     ]
     keyed = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own]
@@ -120,12 +140,16 @@ def _output(*, streams: bool) -> object:
 def _settle(console: Console, given: dict[str, object]) -> None:
     """Move the global options from a command's arguments to the console; the last one wins."""
     output, colour = given.pop("output"), given.pop("color")
-    db = given.pop("db")
+    db, durability = given.pop("db"), given.pop("durability")
     if output is not None:
         console.output = cast("Literal['human', 'json', 'jsonl']", output)
     if colour is not None:
         console.colour = cast("Literal['auto', 'always', 'never']", colour)
     if given.pop("verbose"):
         console.verbose = True
+    if given.pop("shared_filesystem"):
+        console.shared_filesystem = True
+    if durability is not None:
+        console.durability = cast("Literal['full', 'normal']", durability)
     if isinstance(db, str):
         console.db = db

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Output = Literal["human", "json", "jsonl"]
 Colour = Literal["auto", "always", "never"]
+Durability = Literal["full", "normal"]
 
 API_VERSION: Final = "agentctl.dev/cli/v1"
 DEFAULT_DB: Final = ".agentctl/runtime.db"
@@ -33,6 +34,8 @@ class Console:
         self.colour: Colour = "auto"
         self.verbose = False
         self.db = DEFAULT_DB
+        self.durability: Durability = "full"
+        self.shared_filesystem = False
         self.run_id: str | None = None
         self.trace_id: str | None = None
 

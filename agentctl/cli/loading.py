@@ -25,7 +25,11 @@ def open_engine(console: Console) -> Engine:
     """Return an engine over the console's database; nothing is opened before it is needed."""
     from agentctl.door import Engine
 
-    return Engine(console.db)
+    return Engine(
+        console.db,
+        durability=console.durability,
+        shared_filesystem=console.shared_filesystem,
+    )
 
 
 def open_existing(console: Console) -> Engine:

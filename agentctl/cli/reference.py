@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from typer._click import Command, Context
 
-_GLOBAL: Final = ("output", "color", "verbose", "db")
+_GLOBAL: Final = ("output", "color", "verbose", "db", "durability", "shared_filesystem")
 _HEAD: Final = """\
 # The command line
 

@@ -30,7 +30,7 @@ def refuse_shared(path: Path, *, allow: bool, mounts: Path = MOUNTS) -> bool:
         f"{path} is on a {kind} file system, which several machines may share; SQLite's "
         "write-ahead log loses data there",
         help="put the database on a local disk, or accept a slower journal with "
-        "Engine(shared_filesystem=True)",
+        "--shared-filesystem (Engine(shared_filesystem=True))",
     )
 
 

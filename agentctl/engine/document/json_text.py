@@ -38,11 +38,6 @@ class NotJson(Exception):
     """The text is not JSON; it may still be YAML."""
 
 
-def looks_like_json(text: str) -> bool:
-    """Return whether a text starts as a JSON object or list does."""
-    return text.lstrip(" \t\r\n")[:1] in ("{", "[")
-
-
 def read_json(text: str, builder: TreeBuilder) -> None:
     """Give every part of a text to the builder. Raises NotJson, or Refused."""
     scanner = _Scanner(builder)

@@ -14,17 +14,12 @@ from agentctl.engine.document.core_schema import NULLS
 from agentctl.engine.document.model import Workflow
 from agentctl.engine.document.nodes import Mapping, Scalar, Sequence
 from agentctl.engine.document.structure import structure
-from agentctl.engine.document.tree import parse_tree
+from agentctl.engine.document.tree import is_legacy, parse_tree
 
 if TYPE_CHECKING:
     from agentctl.engine.document.nodes import Node
 
 _DROPPED = ("defaults", "promptCache", "mcpServers", "a2aAgents", "packs", "version")
-
-
-def is_legacy(root: Mapping) -> bool:
-    """Return whether a document is an unversioned playbook."""
-    return "playbook" in root.entries and "apiVersion" not in root.entries
 
 
 def migrated_tree(root: Mapping, file: str) -> tuple[Mapping, list[Diagnostic]]:

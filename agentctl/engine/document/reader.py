@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, cast
 from attr import frozen
 
 from agentctl.diagnostics import Diagnostic, has_errors
-from agentctl.engine.document.migration import is_legacy, migrated_tree
 from agentctl.engine.document.model import PackManifest, Workflow
 from agentctl.engine.document.nodes import Mapping, Scalar, Sequence
 from agentctl.engine.document.structure import Placed, json_value, structure
-from agentctl.engine.document.tree import parse_tree
+from agentctl.engine.document.tree import is_legacy, parse_tree
 from agentctl.errors import DocumentError
 from agentctl.suggest import did_you_mean, nearest
 from agentctl.value import Value
@@ -100,6 +99,8 @@ def read_document(raw: bytes, file: str) -> ReadResult:
         return ReadResult(document=None, diagnostics=found, places=places)
     legacy = is_legacy(root)
     if legacy:
+        from agentctl.engine.document.migration import migrated_tree
+
         root, warnings = migrated_tree(root, file)
         found += warnings
         places = TreePlaces(root)

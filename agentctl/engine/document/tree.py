@@ -13,7 +13,6 @@ from attr import frozen
 
 from agentctl.diagnostics import Diagnostic
 from agentctl.engine.document.builder import TreeBuilder
-from agentctl.engine.document.json_text import NotJson, looks_like_json, read_json
 from agentctl.engine.document.nodes import Refused
 from agentctl.engine.document.yaml_text import place_of, read_yaml
 from agentctl.limits import DOCUMENT_BYTES_MAX
@@ -21,7 +20,7 @@ from agentctl.value import Value
 
 if TYPE_CHECKING:
     from agentctl.diagnostics import DiagnosticCode
-    from agentctl.engine.document.nodes import Node
+    from agentctl.engine.document.nodes import Mapping, Node
 
 
 @frozen(eq=False, repr=False)
@@ -44,8 +43,15 @@ def parse_tree(raw: bytes, file: str) -> Tree:
     return Tree(builder.root, found)
 
 
+def is_legacy(root: Mapping) -> bool:
+    """Return whether a document is an unversioned playbook."""
+    return "playbook" in root.entries and "apiVersion" not in root.entries
+
+
 def _build(text: str) -> TreeBuilder:
-    if looks_like_json(text):
+    if text.lstrip(" \t\r\n")[:1] in ("{", "["):
+        from agentctl.engine.document.json_text import NotJson, read_json
+
         builder = TreeBuilder()
         try:
             read_json(text, builder)
