@@ -199,4 +199,7 @@ def _uncancel() -> None:
 def _unexpected(error: Exception) -> EffectError:
     if isinstance(error, AgentctlError):
         return EffectError(error.message, code=error.code)
-    return EffectError(f"{type(error).__name__}: {error}", code="executor_error", retryable=True)
+    # A connection that broke says nothing about what its other end did.
+    doubtful = isinstance(error, OSError | EOFError)
+    message = f"{type(error).__name__}: {error}"
+    return EffectError(message, code="executor_error", retryable=True, ambiguous=doubtful)

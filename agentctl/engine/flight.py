@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from attr import define, field, frozen
 
 from agentctl.engine.ledger import error_json, may_repeat, new_effect
-from agentctl.engine.records import ApprovalRecord, effect_name
-from agentctl.errors import AgentctlError, Bug, EffectError
-from agentctl.jsonvalue import canonical, digest_text
-from agentctl.machines.names import ApprovalStates, EffectStates, ReconciliationStates
-from agentctl.machines.sets import EFFECT_UNSETTLED, RECONCILIATION_ABSENT
+from agentctl.engine.programs.base import TaskError
+from agentctl.engine.recall import answer_of, recall
+from agentctl.engine.records import ApprovalRecord
+from agentctl.errors import AgentctlError
+from agentctl.machines.names import ApprovalStates, EffectStates
 from agentctl.value import Value
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from agentctl.engine.programs.base import Steps, TaskContext, TaskResult
     from agentctl.engine.records import EffectRecord, TaskRecord
     from agentctl.engine.state import RunState
+    from agentctl.errors import EffectError
     from agentctl.jsonvalue import JsonObject, JsonValue
     from agentctl.machines.names import EffectEvent, TaskEvent
 
@@ -113,52 +114,19 @@ class FlightDeck(Value):
             request = _step(flight, value, error)
             if request is None:
                 return
-            known = self._known(flight, request)
+            try:
+                known = recall(self.state, flight, request)
+            except TaskError as diverged:
+                flight.outcome = failure_of(diverged)
+                return
             if known is None:
                 self._request(flight, request, work, now)
                 return
-            if known.state == EffectStates.succeeded:
-                value, error = known.result, None
-            elif self._was_applied(known):
-                value, error = self.state.reconciliations[known.name].result, None
-            elif known.state == EffectStates.failed:
-                value, error = None, _recorded_error(known)
-            else:
+            answer = answer_of(self.state, known)
+            if answer is None:
                 self._take_up(flight, known, request, work, now)
                 return
-
-    def _known(self, flight: Flight, request: EffectRequest) -> EffectRecord | None:
-        """Find the effect that this very request made before, if it did.
-
-        One that certainly did not happen is passed over: the request is made afresh, under the
-        next ordinal and so a new identity, and its confirmed siblings are not repeated.
-        """
-        while True:
-            name = effect_name(flight.task.id, flight.task.attempt, flight.ordinal)
-            known = self.state.effects_by_name.get(name)
-            if known is None:
-                return None
-            if known.operation != request.operation or (
-                known.input_digest != digest_text(canonical(request.input))
-            ):
-                raise Bug(f"effect {name} was recorded for another request than is made now")
-            flight.ordinal += 1
-            if not self._is_absent(known):
-                return known
-
-    def _is_absent(self, effect: EffectRecord) -> bool:
-        found = self.state.reconciliations.get(effect.name)
-        if found is not None and effect.state in EFFECT_UNSETTLED:
-            return found.state in RECONCILIATION_ABSENT
-        return effect.state == EffectStates.cancelled
-
-    def _was_applied(self, effect: EffectRecord) -> bool:
-        found = self.state.reconciliations.get(effect.name)
-        return (
-            effect.state in EFFECT_UNSETTLED
-            and found is not None
-            and found.state == ReconciliationStates.applied
-        )
+            value, error = answer
 
     def _request(self, flight: Flight, request: EffectRequest, work: Work, now: Instant) -> None:
         """Put a new effect on the ledger, and start or hold it."""
@@ -280,12 +248,3 @@ def _step(flight: Flight, value: JsonValue, error: EffectError | None) -> Effect
     except AgentctlError as failure:
         flight.outcome = failure_of(failure)
     return None
-
-
-def _recorded_error(effect: EffectRecord) -> EffectError:
-    stored = effect.error if isinstance(effect.error, dict) else {}
-    return EffectError(
-        str(stored.get("message", "the effect failed")),
-        code=str(stored.get("code", "")),
-        retryable=bool(stored.get("retryable")),
-    )

@@ -294,6 +294,22 @@ class ArtifactRecord(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class LateReport(Value):
+    """What a process said of an effect after it had lost the run: evidence, and no move.
+
+    `token` is the fencing token that it still held; `dispatch` says which start it speaks of.
+    """
+
+    effect_name: str
+    token: int
+    dispatch: int
+    state: EffectState
+    result: JsonValue
+    error: JsonValue
+    at: Instant
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class MemoryWrite(Value):
     """One change of working memory, with the task that made it."""
 
@@ -327,5 +343,6 @@ class RunHistory(Value):
     iterations: tuple[IterationRecord, ...]
     approvals: tuple[ApprovalRecord, ...]
     reconciliations: tuple[ReconciliationRecord, ...] = ()
+    late_reports: tuple[LateReport, ...] = ()
     artifacts: tuple[ArtifactRecord, ...] = ()
     memory: Mapping[str, JsonValue]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ApprovalRecord,
         ArtifactRecord,
         EffectRecord,
+        LateReport,
         ReconciliationRecord,
         RunHistory,
         RunRecord,
@@ -51,7 +52,7 @@ def inspect_view(
     return {
         "run": _run(history, holder),
         "tasks": [_task(task) for task in tasks],
-        "effects": [_effect(effect) for effect in history.effects],
+        "effects": [_effect(effect, history.late_reports) for effect in history.effects],
         "toolCalls": _tool_calls(history),
         "providerSessions": _provider_sessions(history),
         "protocolSessions": [],
@@ -225,7 +226,7 @@ def _task(task: TaskRecord) -> JsonObject:
     }
 
 
-def _effect(effect: EffectRecord) -> JsonObject:
+def _effect(effect: EffectRecord, late: Iterable[LateReport]) -> JsonObject:
     return {
         "status": effect.state,
         "result": effect.result,
@@ -237,6 +238,7 @@ def _effect(effect: EffectRecord) -> JsonObject:
         "startedAt": _when(effect.started_at),
         "endedAt": _when(effect.ended_at),
         "canDo": _legal(EFFECT.legal(effect.state)),
+        "lateReports": [_late(one) for one in late if one.effect_name == effect.name],
         "request": {
             "id": effect.id,
             "taskId": effect.task_id,
@@ -248,6 +250,17 @@ def _effect(effect: EffectRecord) -> JsonObject:
             "input": effect.input,
             "inputDigest": effect.input_digest,
         },
+    }
+
+
+def _late(report: LateReport) -> JsonObject:
+    return {
+        "status": report.state,
+        "result": report.result,
+        "error": report.error,
+        "dispatch": report.dispatch,
+        "fencingToken": report.token,
+        "at": iso(report.at),
     }
 
 

@@ -15,7 +15,7 @@ from agentctl.machines.sets import RUN_ACTIVE
 from agentctl.store.chain import link
 from agentctl.store.rows import first_key
 from agentctl.store.statements import SQL
-from agentctl.store.writing import write_change
+from agentctl.store.writing import write_change, write_late_reports
 
 if TYPE_CHECKING:
     import sqlite3
@@ -60,7 +60,18 @@ class RunJournal:
         self.run_id = run_id
 
     def commit(self, work: Work) -> None:
-        """Write one unit of work, whole or not at all."""
+        """Write one unit of work, whole or not at all.
+
+        What an owner that lost its lease still learnt of its effects is kept as evidence.
+        """
+        try:
+            self._commit(work)
+        except LeaseLost:
+            with self._database.writing() as connection:
+                write_late_reports(connection, self._number, self._token, work)
+            raise
+
+    def _commit(self, work: Work) -> None:
         with self._database.writing() as connection:
             found = connection.execute(_LEASE_TOKEN, (self._number,)).fetchone()
             if found is None or found[0] != self._token:

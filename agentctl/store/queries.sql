@@ -169,9 +169,24 @@ SELECT digest, max(size_bytes) AS size_bytes, count(*) AS uses FROM artifact
 -- Whether any run refers to some bytes.
 SELECT EXISTS (SELECT 1 FROM artifact WHERE digest = ?)
 
+-- insert_late_report --
+-- What an owner without a lease says of an effect.
+INSERT INTO late_report (run, effect_name, token, dispatch, state, result, error, at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+
+-- late_reports --
+-- What came too late about a run's effects, oldest first.
+SELECT * FROM late_report WHERE run = :run ORDER BY rowid
+
 -- approval_run --
 -- The run of a question.
 SELECT run.id FROM approval JOIN run ON run.number = approval.run WHERE approval.id = ?
+
+-- effect_run --
+-- The runs of the effects whose id, in hex, begins so. Rare, so it may read the whole ledger.
+SELECT run.id AS run_id, lower(hex(effect.id)) AS effect_id
+  FROM effect JOIN run ON run.number = effect.run
+ WHERE substr(hex(effect.id), 1, length(:beginning)) = upper(:beginning) LIMIT 2
 
 -- memory --
 -- The working memory of a run.

@@ -13,6 +13,7 @@ from agentctl.engine.records import (
     ArtifactRecord,
     EffectRecord,
     IterationRecord,
+    LateReport,
     ReconciliationRecord,
     RunRecord,
     StreamEvent,
@@ -181,6 +182,19 @@ def artifact_from(row: sqlite3.Row) -> ArtifactRecord:
         state=_state("artifact", row, "name"),
         version=row["version"],
         created_at=row["created_at"],
+    )
+
+
+def late_report_from(row: sqlite3.Row) -> LateReport:
+    """Read what came too late."""
+    return LateReport(
+        effect_name=row["effect_name"],
+        token=row["token"],
+        dispatch=row["dispatch"],
+        state=row["state"],
+        result=json_or_none(row["result"]),
+        error=json_or_none(row["error"]),
+        at=row["at"],
     )
 
 

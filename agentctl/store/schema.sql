@@ -8,6 +8,7 @@
 -- approval     durable questions to people
 -- reconciliation what was found out about effects that may have happened
 -- artifact     what runs refer to in the folder of artifacts, by digest
+-- late_report  what an owner that had lost its lease said of its effects; evidence, no more
 -- memory       the working memory of a run, newest value per key
 -- stream_event bounded progress records of provider streams
 -- transition   the journal: every move of every record, chained by digests; never changed.
@@ -165,6 +166,17 @@ CREATE TABLE artifact (
 ) STRICT;
 
 CREATE INDEX artifact_by_digest ON artifact (digest);
+
+CREATE TABLE late_report (
+    run INTEGER NOT NULL REFERENCES run (number),
+    effect_name TEXT NOT NULL,
+    token INTEGER NOT NULL,
+    dispatch INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    result TEXT,
+    error TEXT,
+    at INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE memory (
     run INTEGER NOT NULL REFERENCES run (number),

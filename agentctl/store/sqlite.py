@@ -25,6 +25,7 @@ from agentctl.store.rows import (
     first_key,
     iteration_from,
     json_or_none,
+    late_report_from,
     read_json,
     reconciliation_from,
     run_from,
@@ -100,6 +101,9 @@ class SqliteStore:
                     map(iteration_from, connection.execute(SQL["iterations"], number))
                 ),
                 approvals=tuple(map(approval_from, connection.execute(SQL["approvals"], number))),
+                late_reports=tuple(
+                    map(late_report_from, connection.execute(SQL["late_reports"], number))
+                ),
                 reconciliations=tuple(
                     map(reconciliation_from, connection.execute(SQL["reconciliations"], number))
                 ),
@@ -152,6 +156,12 @@ class SqliteStore:
         with self.database.reading() as connection:
             row = connection.execute(SQL["approval_run"], (approval_id,)).fetchone()
         return None if row is None else cast("str", row[0])
+
+    def run_of_effect(self, effect_id: str) -> list[tuple[str, str]]:
+        """Return run and id of the effects whose id begins so; at most two, for one is wanted."""
+        with self.database.reading() as connection:
+            rows = connection.execute(SQL["effect_run"], {"beginning": effect_id}).fetchall()
+        return [(row["run_id"], row["effect_id"]) for row in rows]
 
     def check_artifacts(self, run_id: str) -> None:
         """Read every artifact of a run. Raises ArtifactDamaged with the digests of bad ones."""

@@ -18,13 +18,14 @@ from agentctl.engine.records import (
 )
 from agentctl.errors import StaleVersion
 from agentctl.jsonvalue import canonical
+from agentctl.machines.sets import EFFECT_FINAL
 from agentctl.store.rows import first_key, text_or_null
 from agentctl.store.statements import SQL
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from agentctl.engine.apply import Change
+    from agentctl.engine.apply import Change, Work
 
 Statement: TypeAlias = "tuple[str, tuple[object, ...]]"
 
@@ -41,6 +42,29 @@ def write_change(connection: sqlite3.Connection, number: int, change: Change) ->
         raise StaleVersion(
             f"{record.machine} {record.entity!r} changed since it was read; nothing was written"
         )
+
+
+def write_late_reports(
+    connection: sqlite3.Connection, number: int, token: int, work: Work
+) -> None:
+    """Keep how effects ended by a unit of work that came too late to be written."""
+    connection.executemany(
+        SQL["insert_late_report"],
+        [
+            (
+                number,
+                effect.name,
+                token,
+                effect.dispatch,
+                effect.state,
+                text_or_null(effect.result),
+                text_or_null(effect.error),
+                effect.ended_at,
+            )
+            for effect in (change.record for change in work.changes.values())
+            if isinstance(effect, EffectRecord) and effect.state in EFFECT_FINAL
+        ],
+    )
 
 
 def _run(number: int, change: Change) -> Statement:

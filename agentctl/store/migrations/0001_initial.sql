@@ -141,6 +141,17 @@ CREATE TABLE artifact (
 
 CREATE INDEX artifact_by_digest ON artifact (digest);
 
+CREATE TABLE late_report (
+    run INTEGER NOT NULL REFERENCES run (number),
+    effect_name TEXT NOT NULL,
+    token INTEGER NOT NULL,
+    dispatch INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    result TEXT,
+    error TEXT,
+    at INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE memory (
     run INTEGER NOT NULL REFERENCES run (number),
     key TEXT NOT NULL,
