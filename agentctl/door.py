@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
 
 from agentctl.blocking import blocking
 from agentctl.clock import SystemClock
+from agentctl.deciding import Deciding
 from agentctl.effects.system import SystemEntropy, SystemTimer
-from agentctl.errors import PrerequisiteError, UsageError
+from agentctl.errors import PrerequisiteError, UncertainEffect, UsageError
+from agentctl.machines.names import RunStates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from agentctl.clock import Clock
     from agentctl.effects.functions import FunctionAction
@@ -33,12 +35,7 @@ if TYPE_CHECKING:
     from agentctl.engine.operations.raising import BudgetRaise
     from agentctl.engine.plan import Plan
     from agentctl.engine.ports import Entropy, Executor, Timer
-    from agentctl.engine.records import (
-        ApprovalRecord,
-        Idempotency,
-        ReconciliationRecord,
-        RunHistory,
-    )
+    from agentctl.engine.records import Idempotency, RunHistory
     from agentctl.engine.runner import Runner, RunPorts
     from agentctl.jsonvalue import JsonObject, JsonValue
     from agentctl.loading import Loaded
@@ -49,7 +46,7 @@ if TYPE_CHECKING:
 DEFAULT_DATABASE = ".agentctl/runtime.db"
 
 
-class Engine:
+class Engine(Deciding):
     """Loads workflows, and starts, resumes, cancels, replays and inspects runs.
 
     `db` is the SQLite file, made on first use. `durability` "full" survives a power failure,
@@ -112,7 +109,12 @@ class Engine:
         self.close()
 
     def action(
-        self, name: str, *, idempotency: Idempotency = "at_most_once", thread: bool = True
+        self,
+        name: str,
+        *,
+        idempotency: Idempotency = "at_most_once",
+        thread: bool = True,
+        probe: JsonObject | None = None,
     ) -> Callable[[F], F]:
         """Register a Python function as the action `name`.
 
@@ -120,7 +122,8 @@ class Engine:
         that stays the same over every attempt to do this one effect. `idempotency` decides
         what happens after a crash between dispatch and confirmation: pure, idempotent and
         keyed functions are called again, at_most_once ones never, and wait for a person. A
-        plain function runs in a thread unless `thread` is false.
+        plain function runs in a thread unless `thread` is false. `probe` is what a document
+        declares for its actions: `{uses, with, mode}`.
         """
 
         def register(call: F) -> F:
@@ -140,6 +143,7 @@ class Engine:
                 is_async=iscoroutinefunction(call),
                 in_thread=thread,
                 wants_key=wants_key(call),
+                probe=probe,
             )
             return call
 
@@ -174,10 +178,12 @@ class Engine:
         inputs: JsonObject | None = None,
         workspace: str | Path | None = None,
         timeout_seconds: float | None = None,
+        interactive: bool = False,
     ) -> RunOutcome:
         """Run a workflow until it ends or has to wait for a person.
 
-        `inputs` overlay the workflow's defaults. Raises DocumentError for inputs that do not
+        `inputs` overlay the workflow's defaults. `interactive` says that somebody is there to
+        be asked, so that the policy's `nonInteractive` does not apply. Raises DocumentError for inputs that do not
         fit, PrerequisiteError when something outside is missing; a run that fails is an
         outcome, not an exception.
         """
@@ -192,6 +198,7 @@ class Engine:
             workspace=self._workspace_of(plan, workspace),
             source=loaded.text,
             timeout_seconds=timeout_seconds,
+            interactive=interactive,
         )
         return await self._run(start(request, self.store, self._entropy, ports))
 
@@ -202,25 +209,41 @@ class Engine:
         timeout_seconds: float | None = None,
         raise_budgets: Mapping[str, int] | None = None,
         actor: str = "",
+        interactive: bool = False,
     ) -> RunOutcome:
         """Go on with a run after a crash, a pause or a decision.
 
         `raise_budgets` lets a run that its budget stopped go on under higher limits, by their
-        names in the document; `actor` is who raises them. Raises UnknownRun, StateError when
-        the run is over or its budget spent, UncertainEffect while an effect waits for
-        reconciliation, and RunHeld while another process owns the run.
+        names in the document; `actor` is who raises them. `interactive` is as in `start`.
+        Raises UnknownRun, StateError when the run is over or its budget spent, UncertainEffect
+        while an effect waits for reconciliation that no automatic probe could settle, and
+        RunHeld while another process owns the run.
         """
         from agentctl.engine.operations.resume import resume
 
-        runner = resume(
-            run_id,
-            self.store,
-            self._clock.now(),
-            self._ports,
-            timeout_seconds=timeout_seconds,
-            raised=_raised(raise_budgets, actor),
-        )
-        return await self._run(runner)
+        async def go_on(raised: BudgetRaise | None) -> RunOutcome:
+            return await self._run(
+                resume(
+                    run_id,
+                    self.store,
+                    self._clock.now(),
+                    self._ports,
+                    timeout_seconds=timeout_seconds,
+                    raised=raised,
+                    interactive=interactive,
+                )
+            )
+
+        raised = _raised(raise_budgets, actor)
+        try:
+            outcome = await go_on(raised)
+        except UncertainEffect:
+            if not await self._settles_itself(run_id):
+                raise
+            return await go_on(raised)
+        if outcome.state != RunStates.paused or not await self._settles_itself(run_id):
+            return outcome
+        return await go_on(None)
 
     async def replay(self, run_id: str) -> RunOutcome:
         """Store a recorded copy of a finished run; nothing is dispatched."""
@@ -242,50 +265,6 @@ class Engine:
         """Ask every run of this engine to cancel durably; for signal handlers on the loop."""
         for runner in list(self._runners.values()):
             runner.interrupt(actor, reason)
-
-    def decide_approval(
-        self, approval_id: str, *, approve: bool, actor: str, reason: str = ""
-    ) -> ApprovalRecord:
-        """Approve or reject a pending request; resuming the run acts on it."""
-        from agentctl.engine.operations.approve import decide
-
-        return decide(
-            approval_id,
-            self.store,
-            self._clock.now(),
-            approve=approve,
-            actor=actor,
-            reason=reason,
-        )
-
-    def reconcile(
-        self,
-        run_id: str,
-        effect: str,
-        *,
-        status: Literal["applied", "not_applied", "compensated"],
-        actor: str,
-        reason: str,
-        result: JsonValue = None,
-        evidence: JsonValue = None,
-        compensation_effect: str | None = None,
-    ) -> ReconciliationRecord:
-        """Record what became of an effect that may have happened; resuming acts on it.
-
-        `effect` is its id or name. Raises UsageError for an unknown effect, StateError for one
-        that is not in doubt, IllegalTransition for a finding that an earlier one does not allow.
-        """
-        from agentctl.engine.operations.reconcile import Finding, reconcile
-
-        finding = Finding(
-            status=status,
-            actor=actor,
-            reason=reason,
-            result=result,
-            evidence=evidence,
-            compensation_effect=compensation_effect,
-        )
-        return reconcile(run_id, effect, finding, self.store, self._clock.now())
 
     async def preview(
         self,
@@ -349,12 +328,15 @@ class Engine:
             del self._runners[run_id]
 
     def _ports(self, plan: Plan) -> RunPorts:
-        from agentctl.effects.registry import executors_for
-        from agentctl.engine.kinds import FUNCTION_KIND
         from agentctl.engine.programs import operations
 
-        wanted = operations(plan)
-        executors, missing = executors_for(wanted - {FUNCTION_KIND})
+        return self._make_ports(self._executors(operations(plan)))
+
+    def _executors(self, wanted: Collection[str]) -> dict[str, Executor]:
+        from agentctl.effects.registry import executors_for
+        from agentctl.engine.kinds import FUNCTION_KIND
+
+        executors, missing = executors_for(set(wanted) - {FUNCTION_KIND})
         if missing:
             raise PrerequisiteError(
                 f"nothing here can perform {', '.join(missing)}",
@@ -364,7 +346,7 @@ class Engine:
             from agentctl.effects.functions import FunctionExecutor
 
             executors[FUNCTION_KIND] = FunctionExecutor(self._functions)
-        return self._make_ports(executors)
+        return executors
 
     def _make_ports(self, executors: Mapping[str, Executor]) -> RunPorts:
         from agentctl.engine.runner import RunPorts

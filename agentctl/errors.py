@@ -7,11 +7,15 @@ The families answer the caller's question, and each has one exit code::
         DocumentError       2   fix the document; carries every diagnostic at once
         SourceError         2   a file that the document names cannot be captured
           SourceMissing     2   it does not exist
+        UnknownApproval, UnknownEffect, ResultMissing, ResultRefused, EvidenceRefused,
+        CompensationRefused, DecisionsRefused
       StateError            3   legal, but not now
         IllegalTransition   3   the machine does not declare this move
         RunHeld             3   another live process owns the run
         LeaseLost           3   this process no longer owns the run
         UncertainEffect     3   an effect may have happened; reconcile it first
+        EffectCertain, ConfirmationRequired, TerminalRequired, ProbeMissing
+        ApprovalExpired, ApprovalVoid
       RunFailed             4   the run ended in failure
         EffectError         4   an executor failed; `retryable` and `ambiguous` say how
       StoreError            5   the database could not keep its promise
@@ -84,10 +88,59 @@ class UnknownRun(UsageError):
     code = "unknown_run"
 
 
+class UnknownApproval(UsageError):
+    """No question to a person has this id."""
+
+    code = "unknown_approval"
+
+
 class UnknownArtifact(UsageError):
     """No artifact has this digest."""
 
     code = "unknown_artifact"
+
+
+class UnknownEffect(UsageError):
+    """No effect has this id or name, or more than one begins like it."""
+
+    code = "unknown_effect"
+
+
+class ResultMissing(UsageError):
+    """An effect that was applied needs the result that the run would have got."""
+
+    code = "result_missing"
+
+
+class ResultRefused(UsageError):
+    """A given result does not fit what the effect's operation returns; every problem is named."""
+
+    code = "invalid_result"
+
+
+class EvidenceRefused(UsageError):
+    """An evidence, result or schema file cannot be read, or is too large."""
+
+    code = "invalid_evidence"
+
+
+class CompensationRefused(UsageError):
+    """What is said to have undone an effect cannot have done so."""
+
+    code = "invalid_compensation"
+
+
+class DecisionsRefused(UsageError):
+    """Some of several findings cannot be recorded, so none was; `problems` has each by place."""
+
+    code = "invalid_decisions"
+
+    def __init__(
+        self, problems: Sequence[tuple[int, AgentctlError]], *, run_id: str | None = None
+    ) -> None:
+        self.problems = tuple(problems)
+        told = "; ".join(f"{place + 1}: {error.message}" for place, error in self.problems)
+        super().__init__(f"nothing was recorded; finding {told}", run_id=run_id)
 
 
 class StateError(AgentctlError):
@@ -124,6 +177,42 @@ class UncertainEffect(StateError):
     """An effect may have happened, and only a reconciliation can say so."""
 
     code = "uncertain_effect"
+
+
+class EffectCertain(StateError):
+    """The ledger itself says what became of the effect, so nothing is left to find out."""
+
+    code = "effect_certain"
+
+
+class ConfirmationRequired(StateError):
+    """The policy asks a person about effects of this class, and none confirmed the finding."""
+
+    code = "confirmation_required"
+
+
+class TerminalRequired(StateError):
+    """A question can only be asked on a terminal; the help says how to do without one."""
+
+    code = "terminal_required"
+
+
+class ProbeMissing(StateError):
+    """No probe is declared for the effect."""
+
+    code = "no_probe"
+
+
+class ApprovalExpired(StateError):
+    """A question was not answered in time, so it cannot be answered any more."""
+
+    code = "approval_expired"
+
+
+class ApprovalVoid(StateError):
+    """What a question asked about is not what is recorded now, so no answer allows it."""
+
+    code = "approval_void"
 
 
 class PolicyPreflight(StateError):

@@ -29,6 +29,8 @@ TASKS_MAX: Final = 20_000
 TEMPLATE_TEXT_BYTES_MAX: Final = 1 << 20
 RETRY_ATTEMPTS_MAX: Final = 20
 RETRY_BACKOFF_MS_MAX: Final = 60_000
+# Thirty days: a question that is older than that is better asked again.
+APPROVAL_EXPIRES_SECONDS_MAX: Final = 30 * 86_400
 
 TOOL_FILE_BYTES_MAX: Final = 1 << 20
 FILE_BYTES_MAX: Final = 16 << 20
@@ -38,3 +40,9 @@ ARTIFACT_BYTES_MAX: Final = 16 << 20
 
 STREAM_EVENT_BYTES_MAX: Final = 4 << 10
 STREAM_EVENTS_PER_ATTEMPT_MAX: Final = 256
+
+# What an operator gives with a finding is kept in the journal for good.
+EVIDENCE_BYTES_MAX: Final = 1 << 20
+EVIDENCE_TEXT_BYTES_MAX: Final = 16 << 10
+DECISIONS_MAX: Final = 1000
+PROBE_ANSWER_BYTES_MAX: Final = 1 << 20

@@ -141,7 +141,10 @@ def _plan_of(result: CompileResult, earlier: Sequence[Diagnostic]) -> Plan:
 
 def _known(action: FunctionAction) -> KnownAction:
     return KnownAction(
-        name=action.name, idempotency=action.idempotency, input_schema=action.input_schema
+        name=action.name,
+        idempotency=action.idempotency,
+        input_schema=action.input_schema,
+        probe=action.probe,
     )
 
 

@@ -47,6 +47,7 @@ FAILURES = {
     "budget_exceeded": "the next step is more than a budget of the run has left; raise it on resume",
     "usage_limit": "an agent's next request could pass its own `usageLimit`",
     "retry_diverged": "a retry asked for something else than what its earlier attempt had confirmed",
+    "approval_expired": "nobody decided about what a task asked for before its question expired",
     "approval_denied": "an approval was needed and `policy.nonInteractive` denies it",
     "approval_rejected": "a person rejected what a task asked for",
     "approval_required": "the run is paused until a person decides",

@@ -30,6 +30,7 @@ COMMANDS: Final = (
     "explain",
     "approvals",
     "effects",
+    "reconcile",
     "artifacts",
     "verify",
     "db",

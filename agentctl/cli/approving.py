@@ -1,58 +1,166 @@
 """Asking on the terminal whether an effect may happen, and going on with the answer.
 
-Above: `run --interactive`. Below: the engine and the terminal; the question goes to standard
-error, so that standard output stays the result's.
+Above: `run --interactive` and `resume --interactive`. Below: the engine and the terminal;
+questions go to standard error, so that standard output stays the result's. A run pauses, is
+asked about and is resumed, so it holds nothing while a person thinks, and an answer is as
+durable as one that `agentctl approvals` gives.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Final
 
+from attr import define, field
+
+from agentctl.cli import question
 from agentctl.cli.drive import drive, login
 from agentctl.cli.follow import following, plan_order
-from agentctl.cli.paint import visible
+from agentctl.cli.paint import paint, visible
 from agentctl.engine.view import pending_approvals
+from agentctl.errors import AgentctlError, StateError
+from agentctl.machines.names import RunStates
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentctl.cli.console import Console
     from agentctl.door import Engine
     from agentctl.engine.events import RunOutcome
     from agentctl.engine.records import ApprovalRecord, RunHistory
+    from agentctl.jsonvalue import JsonObject
+
+_CHOICES: Final = {
+    "a": "[a]pprove",
+    "r": "[r]eject",
+    "l": "[l]ater",
+    "f": "show the [f]ull request",
+}
+# What is left for a run whose own time is used up: it ends at once, as it would have.
+_NO_TIME_SECONDS: Final = 0.001
 
 
-def approve_and_resume(console: Console, engine: Engine, outcome: RunOutcome) -> RunOutcome:
-    """Ask for every approval that a run waits for and go on, until it ends or nobody answers."""
-    while sys.stdin.isatty():
-        history = engine.history(outcome.run_id)
-        questions = pending_approvals(history)
-        if not questions or not all(_settle(engine, one) for one in questions):
-            return outcome
-        outcome = _go_on(console, engine, history)
-    return outcome
+class Left(Exception):
+    """The person left; everything answered so far is stored."""
 
 
-def _go_on(console: Console, engine: Engine, history: RunHistory) -> RunOutcome:
-    with following(console, engine, plan_order(history)):
-        return drive(console, engine, lambda: engine.resume(history.run.id))
-
-
-def _settle(engine: Engine, approval: ApprovalRecord) -> bool:
-    """Ask, and store the answer; False when there was none."""
-    answer = _ask(approval)
-    if answer is not None:
-        engine.decide_approval(
-            approval.id, approve=answer, actor=login(), reason="answered on the terminal"
-        )
-    return answer is not None
-
-
-def _ask(approval: ApprovalRecord) -> bool | None:
-    """Return the answer; None for later, and at the end of the input."""
-    sys.stderr.write(visible(f"task {approval.task_id} wants: {approval.summary}"))
-    sys.stderr.write("\nallow it? [yes/no/later] ")
-    sys.stderr.flush()
-    answer = sys.stdin.readline().strip().lower()
-    if answer in ("y", "yes"):
+def on_a_terminal(console: Console) -> bool:
+    """Return whether there is somebody to ask, and tell when there is not."""
+    if sys.stdin.isatty() and sys.stderr.isatty():
         return True
-    return False if answer in ("n", "no") else None
+    console.note("there is no terminal to ask on; `policy.nonInteractive` decides")
+    return False
+
+
+@define(eq=False, repr=False)
+class Approving:
+    """Drives a run, and asks for every approval it waits for until it ends or nobody answers.
+
+    `timeout_seconds` bounds the time that the run works; the time of questions is not counted.
+    """
+
+    console: Console
+    engine: Engine
+    timeout_seconds: float | None = None
+    actor: str = field(factory=login)
+    later: set[str] = field(factory=set)
+    worked_seconds: float = 0
+
+    def drive(self, work: Callable[[], RunOutcome]) -> RunOutcome:
+        """Do the first stretch of work, then ask and go on."""
+        outcome = self._timed(work)
+        while outcome.state == RunStates.paused:
+            history = self.engine.history(outcome.run_id)
+            if not self._ask_all(history):
+                break
+            outcome = self._timed(partial(self._go_on, history))
+        return outcome
+
+    def _timed(self, work: Callable[[], RunOutcome]) -> RunOutcome:
+        started = monotonic()
+        try:
+            return work()
+        finally:
+            self.worked_seconds += monotonic() - started
+
+    def _go_on(self, history: RunHistory) -> RunOutcome:
+        left = None
+        if self.timeout_seconds is not None:
+            left = max(self.timeout_seconds - self.worked_seconds, _NO_TIME_SECONDS)
+        with following(self.console, self.engine, plan_order(history)):
+            return drive(
+                self.console,
+                self.engine,
+                lambda: self.engine.resume(history.run.id, timeout_seconds=left, interactive=True),
+            )
+
+    def _ask_all(self, history: RunHistory) -> bool:
+        """Ask every open question; return whether any was settled, so that the run can go on."""
+        asked = [one for one in pending_approvals(history) if one.id not in self.later]
+        settled = False
+        try:
+            for place, one in enumerate(asked):
+                settled = self._settle(history, one, len(asked) - place) or settled
+        except (Left, KeyboardInterrupt):
+            self._say("\nleft; what was not answered stays open")
+            return False
+        return settled
+
+    def _settle(self, history: RunHistory, asked: ApprovalRecord, left: int) -> bool:
+        """Show one question, and store the answer; False when it is left for later."""
+        found = question.gather(self.engine, history, asked)
+        colour = self.console.uses_colour(sys.stderr)
+        head = f"{left} to decide; task {asked.task_id} wants: {asked.summary}"
+        self._say("\n" + paint(visible(head), "bold", on=colour))
+        self._show(found, question.LINES_SHOWN, colour=colour)
+        while True:
+            answer = self._ask(", ".join(_CHOICES.values()) + ": ").lower()[:1]
+            if answer == "f":
+                self._show(found, None, colour=colour)
+            elif answer == "l":
+                self.later.add(asked.id)
+                return False
+            elif answer == "a":
+                return self._store(asked, approve=True, reason="answered on the terminal")
+            elif answer == "r":
+                return self._store(asked, approve=False, reason=self._require("why? "))
+
+    def _store(self, asked: ApprovalRecord, *, approve: bool, reason: str) -> bool:
+        """Store an answer; one that comes too late is told, and the run goes on without it."""
+        try:
+            decided = self.engine.decide_approval(
+                asked.id, approve=approve, actor=self.actor, reason=reason
+            )
+        except StateError as error:
+            self._complain(error)
+            return True
+        self._say(f"stored: {decided.state} by {decided.actor}")
+        return True
+
+    def _complain(self, error: AgentctlError) -> None:
+        self._say(visible(f"not stored: {error.message}"))
+
+    def _show(self, found: JsonObject, lines: int | None, *, colour: bool) -> None:
+        self._say(question.human(found, colour=colour, lines=lines))
+
+    def _require(self, text: str) -> str:
+        """Ask until something is answered."""
+        answer = ""
+        while not answer:
+            answer = self._ask(text)
+        return answer
+
+    def _ask(self, text: str) -> str:
+        """Return the answer. Raises Left at the end of the input."""
+        sys.stderr.write(text)
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        if not line:
+            raise Left
+        return line.strip()
+
+    def _say(self, text: str) -> None:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()

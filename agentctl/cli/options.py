@@ -50,6 +50,10 @@ TimeoutSeconds = Annotated[
     float | None,
     typer.Option("--timeout-seconds", metavar="SECONDS", help="Fail the run after this time."),
 ]
+Interactive = Annotated[
+    bool,
+    typer.Option("--interactive", help="Ask for approvals on the terminal, and go on at once."),
+]
 RaiseBudgets = Annotated[
     list[str] | None,
     typer.Option(
@@ -64,4 +68,12 @@ Actor = Annotated[
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in the journal.")]
 WriteTo = Annotated[
     str | None, typer.Option("--write", metavar="FILE", help="Write to a file instead of showing.")
+]
+Approved = Annotated[
+    bool,
+    typer.Option(
+        "--approved",
+        help="You confirm the consequence, where the policy asks a person.",
+        show_default=False,
+    ),
 ]

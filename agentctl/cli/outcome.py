@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentctl.cli.paint import paint, visible
+from agentctl.errors import UncertainEffect
 
 if TYPE_CHECKING:
     from agentctl.cli.console import Console
@@ -91,6 +92,10 @@ def _next_steps(outcome: RunOutcome) -> list[str]:
     if isinstance(dimension, str):
         name = f"max{dimension[0].upper()}{dimension[1:]}"
         return [f"  `agentctl resume {outcome.run_id} --raise-budget {name}=…` goes on from here"]
+    if (outcome.error or {}).get("code") == UncertainEffect.code:
+        return [f"  `agentctl reconcile {outcome.run_id}` asks what became of each"]
+    if (outcome.error or {}).get("code") == "approval_required":
+        return [f"  `agentctl approvals list {outcome.run_id}` shows what it asks a person for"]
     if outcome.exit_code == _PARKED:
         return [f"  `agentctl inspect {outcome.run_id}` shows what it waits for"]
     if outcome.exit_code in (_FAILED, _CANCELLED):

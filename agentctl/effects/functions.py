@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True, eq=False, repr=False)
 class FunctionAction(Value):
-    """A function under the name that workflows use; `wants_key`: it takes `idempotency_key`."""
+    """A function under the name that workflows use; `wants_key`: it takes `idempotency_key`.
+
+    `probe` is how to ask whether a call happened, as a document declares it.
+    """
 
     name: str
     call: Callable[..., object]
@@ -36,6 +39,7 @@ class FunctionAction(Value):
     is_async: bool
     in_thread: bool = True
     wants_key: bool = False
+    probe: JsonObject | None = None
 
 
 class FunctionExecutor:

@@ -1,6 +1,7 @@
 """Executors of check mode: reads are real, writes are answered from memory, the rest is refused.
 
-Above: the door's `preview`. A read after a previewed write sees the previewed text.
+Above: the door's `preview`, and the CLI, which shows a person what a write would change. A read
+after a previewed write sees the previewed text.
 Source: specification, section 15 (check mode).
 """
 
@@ -9,12 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from agentctl.effects.files import Echo, ReadFile, ReadFileTool, preview_write, text_record
+from agentctl.engine.ports import EffectContext
 from agentctl.errors import EffectError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentctl.engine.ports import EffectContext, Executor
+    from agentctl.engine.ports import Executor
     from agentctl.engine.records import EffectRecord
     from agentctl.jsonvalue import JsonObject, JsonValue
 
@@ -71,3 +73,38 @@ def preview_executors(operations: Iterable[str]) -> dict[str, Executor]:
     }
     refuse = Unpredictable()
     return {operation: known.get(operation, refuse) for operation in operations}
+
+
+def preview_of_write(request: JsonObject, workspace: str, definitions: JsonObject) -> JsonObject:
+    """Return what a write would change, for the person who is asked about it.
+
+    `{changed, before, after, diff}`, or `{problem}` when the write would be refused.
+    """
+    context = EffectContext(
+        workspace=workspace,
+        definitions=definitions,
+        hints={},
+        emit=_say_nothing,
+        artifacts=_None(),
+    )
+    path, content = request.get("path"), request.get("content")
+    if not isinstance(path, str) or not isinstance(content, str):
+        return {"problem": "it names no path and text"}
+    try:
+        found = preview_write(context, path, content, None)
+    except EffectError as error:
+        return {"problem": error.message}
+    return {key: found[key] for key in ("changed", "before", "after", "diff")}
+
+
+class _None:
+    """Keeps nothing, since nothing happens."""
+
+    def keep(self, data: bytes, logical_path: str, media_type: str | None = None) -> str:
+        """Return no digest."""
+        del data, logical_path, media_type
+        return ""
+
+
+async def _say_nothing(event_type: str, payload: JsonValue) -> None:
+    del event_type, payload

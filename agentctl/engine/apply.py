@@ -84,6 +84,8 @@ def apply(
                 detail=detail,
             )
         )
+    if actor is not None and isinstance(record, ApprovalRecord | ReconciliationRecord):
+        changes["actor"] = actor
     return _rebuilt(record, {**changes, "state": state, "version": version}), proofs
 
 
@@ -166,7 +168,8 @@ class Work:
     def move(self, record: Record, event: str, now: Instant, **changes: Any) -> Record:
         """Apply an event and remember both the record and its proof.
 
-        `actor` and `detail` go into the proof; everything else changes the record.
+        `actor` and `detail` go into the proof; everything else changes the record. A record
+        that names who decided takes the actor, too.
         """
         return self._move(record, (event,), now, **changes)
 

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from agentctl.engine.ports import ArtifactSink
     from agentctl.engine.records import EffectRecord
     from agentctl.engine.state import RunState
-    from agentctl.jsonvalue import JsonValue
-
-# What these write is kept as it is, so that its size is known from the request.
-_WRITERS = frozenset({"builtin.write", "builtin.workspace.write"})
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -111,11 +107,3 @@ def copy_artifacts(
         )
         copied.append(work.move_on(work.add(made), ("sync", "publish"), now))
     return tuple(copied)
-
-
-def artifact_bytes(operation: str, input: JsonValue) -> int:
-    """Return how many bytes a request would keep, as far as it says so itself."""
-    if operation not in _WRITERS or not isinstance(input, dict):
-        return 0
-    content = input.get("content")
-    return len(content.encode("utf-8", "surrogatepass")) if isinstance(content, str) else 0

@@ -4,7 +4,8 @@ Above: `template` and `condition`, which find expressions in texts. Below: JSON 
 I/O, code execution, expanding a value. The whole grammar::
 
     expression = PATH | "not" PATH | PATH ("==" | "!=" | "<" | "<=" | ">" | ">=") LITERAL
-    PATH       = ("inputs" | "vars" | "memory") "." PART … | "tasks" "." ID "." "output" …
+    PATH       = ("inputs" | "vars" | "memory" | "effect") "." PART …
+               | "tasks" "." ID "." "output" …
     PART       = one or more of A-Z a-z 0-9 _ -
     LITERAL    = any JSON value, or text in single quotes (taken as it stands, no escapes)
 """
@@ -34,6 +35,8 @@ Operator = Literal["", "not", "==", "!=", "<", "<=", ">", ">="]
 """The empty operator is a bare path."""
 
 ROOTS: Final = ("inputs", "vars", "memory", "tasks")
+PROBE_ROOT: Final = "effect"
+"""What only the `with` of a probe may name; the compiler sees to it."""
 LOOP_OUTPUT: Final[Path] = ("vars", "loopPrevious")
 
 _SPACE = "[ \t\r\n]*"
@@ -211,7 +214,7 @@ def _check_path(text: str, start: int, head: re.Match[str], *, allow_loop: bool)
             reason = "loop.output is known only in the condition of a loop"
             raise _malformed(text, start, reason, at)
         return LOOP_OUTPUT + path[2:]
-    if root not in ROOTS:
+    if root not in ROOTS and root != PROBE_ROOT:
         reason = f"a path starts with inputs, vars, memory or tasks, not {root!r}"
         raise _malformed(text, start, reason, at, help=did_you_mean(root, ROOTS))
     if root == "tasks" and path[2:3] != ("output",):

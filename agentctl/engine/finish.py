@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Literal, cast
 
+from agentctl.engine.asking import void
 from agentctl.engine.events import RunOutcome
 from agentctl.engine.ledger import error_json
 from agentctl.engine.scope import namespace_scope
 from agentctl.engine.template import render
 from agentctl.errors import AgentctlError
-from agentctl.machines.names import ApprovalStates, EffectStates, TaskStates
+from agentctl.machines.names import EffectStates, TaskStates
 from agentctl.machines.sets import (
+    APPROVAL_STANDING,
     EFFECT_UNDISPATCHED,
     EFFECT_UNSETTLED,
     ITERATION_FINAL,
@@ -38,7 +40,7 @@ StopEvent = Literal["fail", "time_out", "cancel", "exhaust_budget"]
 
 def conclude(state: RunState, work: Work, now: Instant) -> None:
     """End or pause a run in which nothing more can start."""
-    if state.failed:
+    if state.failed and (not state.blocked or _is_stopped(state)):
         stop(state, work, now, event="fail", error=_first_failure(state))
     elif state.blocked:
         _pause(state, work, now)
@@ -147,18 +149,25 @@ def _cancel_open(state: RunState, work: Work, now: Instant, actor: str | None) -
             state.tasks[task_id] = work.move(
                 task, "cancel", now, ended_at=now, actor=actor, disposition=_touched(task)
             )
+    withdrawn = set()
     for effect in list(state.effects.values()):
         if effect.state in EFFECT_UNDISPATCHED:
+            withdrawn.add(effect.id)
             requested = effect.state == EffectStates.requested
             event: EffectEvent = "withdraw" if requested else "void"
             state.put_effect(work.move(effect, event, now, ended_at=now, actor=actor))
-    for approval in list(state.approvals.values()):
-        if approval.state == ApprovalStates.pending:
-            voided = work.move(approval, "void", now, decided_at=now, actor=actor)
-            state.approvals[approval.id] = voided
+    for question in list(state.approvals.values()):
+        if question.state in APPROVAL_STANDING and question.effect_id in withdrawn:
+            ended = void(work, question, now, "its run ended", actor)
+            state.approvals[question.id] = ended
     for iteration in list(state.iterations.values()):
         if iteration.state not in ITERATION_FINAL:
             state.iterations[iteration.id] = work.move(iteration, "cancel", now, actor=actor)
+
+
+def _is_stopped(state: RunState) -> bool:
+    """Return whether a failure ends the run at once; after others, independent tasks wait on."""
+    return any(state.definition(task_id).failure == "stop" for task_id in state.failed)
 
 
 def _touched(task: TaskRecord) -> str | None:

@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from attr import define, field, frozen
 
+from agentctl.engine.asking import (
+    answer_to,
+    drop,
+    is_asked_about,
+    new_question,
+    question_of,
+    refuse,
+)
 from agentctl.engine.ledger import error_json, may_repeat, new_effect
 from agentctl.engine.programs.base import TaskError
 from agentctl.engine.recall import answer_of, recall
-from agentctl.engine.records import ApprovalRecord
 from agentctl.errors import AgentctlError
-from agentctl.machines.names import ApprovalStates, EffectStates
+from agentctl.machines.names import EffectStates
 from agentctl.value import Value
 
 if TYPE_CHECKING:
@@ -45,11 +52,15 @@ class Done(Value):
 
 @frozen(eq=False, repr=False)
 class Failed(Value):
-    """The attempt failed; `retryable` says that the failure is definite and may pass."""
+    """The attempt failed; `retryable` says that the failure is definite and may pass.
+
+    One that `stops` ends the run whatever the task's own `failure` says.
+    """
 
     error: JsonObject
     retryable: bool = False
     event: TaskEvent = "fail"
+    stops: bool = False
 
 
 @frozen(eq=False, repr=False)
@@ -159,15 +170,7 @@ class FlightDeck(Value):
         mode = self.policy.non_interactive
         held = work.move(effect, "hold", now)
         self.state.put_effect(held)
-        approval = ApprovalRecord(
-            id=f"ap-{effect.id[:24]}",
-            task_id=effect.task_id,
-            effect_id=effect.id,
-            request_digest=effect.input_digest,
-            summary=f"{effect.operation} ({effect.effect_class}, risk {effect.risk})",
-            requested_at=now,
-        )
-        work.add(approval)
+        approval = work.add(new_question(held, self.policy, now))
         if mode == "pause":
             self.state.approvals[approval.id] = approval
             flight.outcome = Parked("await_approval")
@@ -176,10 +179,12 @@ class FlightDeck(Value):
         self.state.approvals[approval.id] = work.move(
             approval, "reject", now, decided_at=now, actor="policy", reason=reason
         )
-        self.state.put_effect(work.move(held, "reject", now, ended_at=now))
-        flight.outcome = Failed(
-            {"code": "approval_denied", "message": f"{effect.operation} needs approval; {reason}"}
+        message = f"{effect.operation} needs approval; {reason}"
+        error: JsonObject = {"code": "approval_denied", "message": message}
+        self.state.put_effect(
+            work.move(held, "reject", now, ended_at=now, error=error, actor="policy")
         )
+        flight.outcome = Failed(error, stops=mode == "fail")
 
     def _take_up(
         self,
@@ -193,22 +198,32 @@ class FlightDeck(Value):
         if effect.state == EffectStates.requested:
             self._start(flight, effect, "start", request, work, now)
         elif effect.state == EffectStates.waiting_for_approval:
-            if self._approved(effect):
-                self._start(flight, effect, "start_approved", request, work, now)
-            else:
-                flight.outcome = Parked("await_approval")
+            self._take_answer(flight, effect, request, work, now)
         elif effect.state == EffectStates.started and may_repeat(effect):
             self._start(flight, effect, "repeat", request, work, now)
         else:
             flight.outcome = Parked("await_effect")
 
-    def _approved(self, effect: EffectRecord) -> bool:
-        return any(
-            one.effect_id == effect.id
-            and one.request_digest == effect.input_digest
-            and one.state == ApprovalStates.approved
-            for one in self.state.approvals.values()
-        )
+    def _take_answer(
+        self,
+        flight: Flight,
+        effect: EffectRecord,
+        request: EffectRequest,
+        work: Work,
+        now: Instant,
+    ) -> None:
+        """Dispatch what was approved, byte for byte, or ask again about what it is now."""
+        question = question_of(self.state, effect)
+        answer = answer_to(question, effect, now)
+        if question is not None and answer == "no":
+            flight.outcome = Failed(refuse(self.state, work, effect, question, now))
+        elif answer == "stale" or not is_asked_about(effect, request):
+            drop(self.state, work, effect, now, "the request is not the one that was asked about")
+            self._request(flight, request, work, now)
+        elif answer == "yes":
+            self._start(flight, effect, "start_approved", request, work, now)
+        else:
+            flight.outcome = Parked("await_approval")
 
     def _start(
         self,

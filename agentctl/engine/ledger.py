@@ -32,6 +32,14 @@ def identity(
     return digest_text(f"{run_id}\n{task_id}\n{attempt}\n{ordinal}\n{operation}\n{input_digest}")
 
 
+def key_digest(run_id: str, task_id: str, ordinal: int, operation: str, input_digest: str) -> str:
+    """Return what the idempotency key is made of: the identity without the attempt, 40 digits.
+
+    A retry so sends the same key as the attempt that failed, and the receiver can tell.
+    """
+    return digest_text(f"key\n{run_id}\n{task_id}\n{ordinal}\n{operation}\n{input_digest}")[:40]
+
+
 def new_effect(
     request: EffectRequest, run_id: str, task: TaskRecord, ordinal: int, number: int, now: Instant
 ) -> EffectRecord:
@@ -51,6 +59,7 @@ def new_effect(
         idempotency=request.idempotency,
         input=request.input,
         input_digest=input_digest,
+        key_digest=key_digest(run_id, task.id, ordinal, request.operation, input_digest),
         requested_at=now,
     )
 

@@ -39,6 +39,7 @@ class Policy(Value):
     non_interactive: NonInteractive = "pause"
     tools_allow: frozenset[str] = frozenset()
     tools_deny: frozenset[str] = frozenset()
+    approval_expires_seconds: int | None = None
 
     @classmethod
     def from_definitions(cls, definitions: JsonObject) -> Policy:
@@ -49,6 +50,7 @@ class Policy(Value):
             non_interactive=cast("NonInteractive", policy["nonInteractive"]),
             tools_allow=frozenset(cast("list[str]", policy["toolsAllow"])),
             tools_deny=frozenset(cast("list[str]", policy["toolsDeny"])),
+            approval_expires_seconds=cast("int | None", policy.get("approvalExpiresSeconds")),
         )
 
     def denial(self, capability: str, names: Iterable[str] = ()) -> str | None:
@@ -75,6 +77,10 @@ class Policy(Value):
         if self.approval == "high_risk":
             return risk in _HIGH_RISKS
         return self.approval == "always"
+
+    def with_a_person(self) -> Policy:
+        """Return the same policy where somebody is there to be asked."""
+        return evolve(self, non_interactive="pause")
 
     def without_approval(self) -> Policy:
         """Return the same policy that asks nobody, for check mode."""

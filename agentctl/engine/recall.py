@@ -36,7 +36,8 @@ def recall(state: RunState, flight: Flight, request: EffectRequest) -> EffectRec
     known = _at(state, flight, attempt)
     if known is None:
         return _confirmed_before(state, flight, request) if attempt > 1 else None
-    if not _is_same(known, request):
+    # A held effect was not dispatched; when it changed, its question is asked again.
+    if known.state != EffectStates.waiting_for_approval and not _is_same(known, request):
         raise Bug(f"effect {known.name} was recorded for another request than is made now")
     flight.ordinal = known.ordinal + 1
     return known

@@ -165,6 +165,7 @@ class EffectRecord(Value):
     idempotency: Idempotency
     input: JsonValue
     input_digest: str
+    key_digest: str
     state: EffectState = EFFECT.initial
     version: int = 0
     dispatch: int = 0
@@ -181,8 +182,8 @@ class EffectRecord(Value):
 
     @property
     def idempotency_key(self) -> str:
-        """The key an outside system may deduplicate by; the same over every dispatch."""
-        return f"agentctl-{self.id[:40]}"
+        """The key an outside system may deduplicate by; the same over dispatches and attempts."""
+        return f"agentctl-{self.key_digest}"
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -206,7 +207,11 @@ class IterationRecord(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class ApprovalRecord(Value):
-    """A durable question to a person, bound to the exact effect it would allow."""
+    """A durable question to a person, bound to the exact effect it would allow.
+
+    `request_digest` is the digest of everything that is asked (`engine.asking`). After
+    `expires_at` nobody can answer any more; without it, the question stays open.
+    """
 
     machine: ClassVar[MachineName] = "approval"
     table: ClassVar = APPROVAL
@@ -219,6 +224,7 @@ class ApprovalRecord(Value):
     state: ApprovalState = APPROVAL.initial
     version: int = 0
     requested_at: Instant
+    expires_at: Instant | None = None
     decided_at: Instant | None = None
     actor: str | None = None
     reason: str | None = None

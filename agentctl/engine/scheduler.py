@@ -272,7 +272,7 @@ class Scheduler:
                 self.work.memory.append(MemoryWrite(key=key, value=value, task_id=task.id))
             self._succeed(task, flight.plan, outcome, now)
         elif isinstance(outcome, Failed):
-            self._fail(task, flight.plan, outcome, now)
+            self.fail(task, flight.plan, outcome, now)
         elif isinstance(outcome, Parked):
             self._park(task, outcome, now)
         elif not isinstance(outcome, Interrupted):
@@ -297,7 +297,8 @@ class Scheduler:
             last = task.id == children[-1] and still_true(self.state, children)
             self._move_iteration(task.id, "exhaust" if last else "finish", now=now)
 
-    def _fail(self, task: TaskRecord, plan: PlanTask, failed: Failed, now: Instant) -> None:
+    def fail(self, task: TaskRecord, plan: PlanTask, failed: Failed, now: Instant) -> None:
+        """Retry a task or end it, and stop the run when its failure is meant to."""
         retry = plan.retry
         if failed.retryable and task.attempt < retry.max_attempts:
             due = retry_due(self.state.run.id, task.id, task.attempt, retry.backoff_ms, now)
@@ -319,7 +320,7 @@ class Scheduler:
             )
         )
         self._move_iteration(task.id, "fail", now=now)
-        if plan.failure == "stop":
+        if failed.stops or plan.failure == "stop":
             self.stopping = True
 
     def _park(self, task: TaskRecord, parked: Parked, now: Instant) -> None:

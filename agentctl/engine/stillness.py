@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from attr import frozen
 
+from agentctl.engine.asking import is_overdue
+from agentctl.engine.finish import unsettled
 from agentctl.engine.view import pending_approvals
 from agentctl.machines.names import RunStates, TaskStates
-from agentctl.machines.sets import EFFECT_UNSETTLED, RUN_FINAL, TASK_LIVE
+from agentctl.machines.sets import RUN_FINAL, TASK_LIVE
 from agentctl.value import Value
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def stillness(history: RunHistory, *, is_held: bool, now: Instant) -> Stillness 
     run = history.run
     if run.state in RUN_FINAL:
         return None
-    questions = pending_approvals(history)
+    questions = [one for one in pending_approvals(history) if not is_overdue(one, now)]
     if questions:
         first = questions[0]
         more = f" and {len(questions) - 1} more" if len(questions) > 1 else ""
@@ -46,12 +48,13 @@ def stillness(history: RunHistory, *, is_held: bool, now: Instant) -> Stillness 
             reason=f"waits for a person: {first.summary} of task {first.task_id}{more}",
             next_step=f"agentctl approvals approve {first.id}",
         )
-    uncertain = [one for one in history.effects if one.state in EFFECT_UNSETTLED]
+    settled = {one.effect_name: one for one in history.reconciliations}
+    uncertain = set(unsettled(history.effects, settled))
     if uncertain:
-        first_effect = uncertain[0]
+        first_effect = next(one for one in history.effects if one.name in uncertain)
         return Stillness(
             reason=f"{first_effect.operation} of task {first_effect.task_id} may have happened",
-            next_step=f"agentctl effects inspect {run.id} {first_effect.id[:16]}",
+            next_step=f"agentctl reconcile {run.id}",
         )
     if is_held:
         return None

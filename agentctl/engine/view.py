@@ -121,6 +121,7 @@ def approval_view(approval: ApprovalRecord) -> JsonObject:
         "summary": approval.summary,
         "requestDigest": approval.request_digest,
         "requestedAt": iso(approval.requested_at),
+        "expiresAt": _when(approval.expires_at),
         "decidedAt": _when(approval.decided_at),
         "actor": approval.actor,
         "reason": approval.reason,

@@ -101,6 +101,7 @@ TASK: Table[names.TaskState, names.TaskEvent] = Table(
         "await_budget": "the budget denied its effect",
         "fund": "the budget was raised",
         "approve": "a person approved its effect",
+        "ask_again": "what it asked about changed, so it asks again",
         "reject": "a person rejected its effect",
         "expire": "nobody decided in time",
         "settle": "its uncertain effect was settled",
@@ -134,14 +135,15 @@ TASK: Table[names.TaskState, names.TaskEvent] = Table(
             "schedule_retry": "retry_scheduled", "cancel": "cancelled",
         },
         "waiting_for_approval": {
-            "approve": "running", "reject": "failed", "expire": "failed", "cancel": "cancelled",
+            "approve": "running", "ask_again": "running", "reject": "failed", "expire": "failed",
+            "cancel": "cancelled",
         },
         "waiting_for_effect": {"settle": "running", "abandon": "failed", "cancel": "cancelled"},
         "waiting_for_budget": {"fund": "running", "cancel": "cancelled"},
         "retry_scheduled": {"rearm": "ready", "cancel": "cancelled"},
         "succeeded": {}, "failed": {}, "skipped": {}, "cancelled": {},
     },
-    digest="8bb84b811dd707d568ca99248f2bb3a46b93767c0943a6e996f0665ee4c8ab2a",
+    digest="3e9b3e72d0360665f73d6477b6a6c785787b0be0d8ad80d227d38b7d0837e9ae",
 )
 
 EFFECT: Table[names.EffectState, names.EffectEvent] = Table(
@@ -234,7 +236,7 @@ APPROVAL: Table[names.ApprovalState, names.ApprovalEvent] = Table(
     name="approval",
     meaning="An approval is one question to a person about one effect, answered at most once.",
     initial="pending",
-    finals=frozenset({"approved", "rejected", "expired", "void"}),
+    finals=frozenset({"rejected", "expired", "void"}),
     state_meanings={
         "pending": "nobody has decided",
         "approved": "a person allowed it",
@@ -252,9 +254,10 @@ APPROVAL: Table[names.ApprovalState, names.ApprovalEvent] = Table(
         "pending": {
             "approve": "approved", "reject": "rejected", "expire": "expired", "void": "void",
         },
-        "approved": {}, "rejected": {}, "expired": {}, "void": {},
+        "approved": {"void": "void"},
+        "rejected": {}, "expired": {}, "void": {},
     },
-    digest="fdcf1688beb5cbafe6d76d61e889d987e33ced35d5acb4abae3f94eeb45250b4",
+    digest="cd6d48afac3e4dc2830bc72f6db1ac5cc2fd95edb73491bdda060e6c3de0e419",
 )
 
 RECONCILIATION: Table[names.ReconciliationState, names.ReconciliationEvent] = Table(
@@ -270,6 +273,7 @@ RECONCILIATION: Table[names.ReconciliationState, names.ReconciliationEvent] = Ta
         "archived": "closed for good",
     },
     event_meanings={
+        "note": "somebody looked, and it is still open",
         "apply": "evidence shows that it happened",
         "reapply": "newer evidence shows the same again",
         "deny": "evidence shows that it did not happen",
@@ -280,7 +284,7 @@ RECONCILIATION: Table[names.ReconciliationState, names.ReconciliationEvent] = Ta
     },
     rows={
         "open": {
-            "apply": "applied", "deny": "not_applied", "compensate": "compensated",
+            "note": "open", "apply": "applied", "deny": "not_applied", "compensate": "compensated",
             "archive": "archived",
         },
         "applied": {"reapply": "applied", "compensate": "compensated", "archive": "archived"},
@@ -288,7 +292,7 @@ RECONCILIATION: Table[names.ReconciliationState, names.ReconciliationEvent] = Ta
         "compensated": {"recompensate": "compensated", "archive": "archived"},
         "archived": {},
     },
-    digest="f8d3bf8e4cbb3777d02421b6b6b6e7c636c27f1befc8560e486405ebed748845",
+    digest="488641955162e0430f75f0844cb33fec1b776105eae072337ff4c1216c3a8f11",
 )
 
 COMPENSATION: Table[names.CompensationState, names.CompensationEvent] = Table(

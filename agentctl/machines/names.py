@@ -28,10 +28,10 @@ TaskState: TypeAlias = Literal[
 ]
 TaskEvent: TypeAlias = Literal[
     "admit", "skip_by_condition", "skip_by_route", "skip_by_dependency", "skip_by_guard", "start",
-    "await_approval", "await_effect", "await_budget", "fund", "approve", "reject", "expire",
-    "settle", "abandon", "recover", "succeed", "fail", "time_out", "lose", "schedule_retry",
-    "rearm", "cancel", "reuse", "record_success", "record_failure", "record_skip",
-    "record_cancellation",
+    "await_approval", "await_effect", "await_budget", "fund", "approve", "ask_again", "reject",
+    "expire", "settle", "abandon", "recover", "succeed", "fail", "time_out", "lose",
+    "schedule_retry", "rearm", "cancel", "reuse", "record_success", "record_failure",
+    "record_skip", "record_cancellation",
 ]
 EffectState: TypeAlias = Literal[
     "requested", "waiting_for_approval", "started", "succeeded", "failed", "cancelled",
@@ -57,7 +57,7 @@ ReconciliationState: TypeAlias = Literal[
     "open", "applied", "not_applied", "compensated", "archived",
 ]
 ReconciliationEvent: TypeAlias = Literal[
-    "apply", "reapply", "deny", "redeny", "compensate", "recompensate", "archive",
+    "note", "apply", "reapply", "deny", "redeny", "compensate", "recompensate", "archive",
 ]
 CompensationState: TypeAlias = Literal[
     "planned", "blocked", "running", "compensated", "failed", "uncertain", "cancelled",

@@ -14,6 +14,7 @@ class Reconciliation(StateMachine):
     compensated = State("it happened and was undone")
     archived = State("closed for good", final=True)
 
+    note = Event(open.to(open), name="somebody looked, and it is still open")
     apply = Event(open.to(applied), name="evidence shows that it happened")
     reapply = Event(applied.to(applied), name="newer evidence shows the same again")
     deny = Event(open.to(not_applied), name="evidence shows that it did not happen")

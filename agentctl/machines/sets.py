@@ -19,6 +19,7 @@ from agentctl.machines.compiled import (
     TASK,
 )
 from agentctl.machines.names import (
+    ApprovalStates,
     ArtifactStates,
     CompensationStates,
     EffectStates,
@@ -95,6 +96,10 @@ ITERATION_COMPLETE: frozenset[IterationState] = frozenset(
 )
 
 APPROVAL_FINAL: frozenset[ApprovalState] = APPROVAL.finals
+# It can still allow its effect.
+APPROVAL_STANDING: frozenset[ApprovalState] = frozenset(
+    {ApprovalStates.pending, ApprovalStates.approved}
+)
 
 RECONCILIATION_FINAL: frozenset[ReconciliationState] = RECONCILIATION.finals
 # Evidence decided what became of the effect.

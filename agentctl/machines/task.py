@@ -33,6 +33,9 @@ class Task(StateMachine):
     await_budget = Event(running.to(waiting_for_budget), name="the budget denied its effect")
     fund = Event(waiting_for_budget.to(running), name="the budget was raised")
     approve = Event(waiting_for_approval.to(running), name="a person approved its effect")
+    ask_again = Event(
+        waiting_for_approval.to(running), name="what it asked about changed, so it asks again"
+    )
     reject = Event(waiting_for_approval.to(failed), name="a person rejected its effect")
     expire = Event(waiting_for_approval.to(failed), name="nobody decided in time")
     settle = Event(waiting_for_effect.to(running), name="its uncertain effect was settled")

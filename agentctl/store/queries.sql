@@ -26,9 +26,9 @@ UPDATE task SET state = ?, version = ?, attempt = ?, disposition = ?, started_at
 -- insert_effect --
 -- A new line of the ledger.
 INSERT INTO effect (key, position, attempt, ordinal, id, operation, effect_class, risk,
-                    idempotency, input, input_digest, state, version, dispatch, requested_at,
-                    started_at, ended_at, result, error)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    idempotency, input, input_digest, key_digest, state, version, dispatch,
+                    requested_at, started_at, ended_at, result, error)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- update_effect --
 -- Compare and set.
@@ -47,8 +47,8 @@ UPDATE iteration SET state = ?, version = ? WHERE run = ? AND id = ? AND version
 -- insert_approval --
 -- A durable question.
 INSERT INTO approval (id, run, task_id, effect_id, request_digest, summary, state, version,
-                      requested_at, decided_at, actor, reason)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                      requested_at, expires_at, decided_at, actor, reason)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- update_approval --
 -- Compare and set.
@@ -177,6 +177,12 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 -- late_reports --
 -- What came too late about a run's effects, oldest first.
 SELECT * FROM late_report WHERE run = :run ORDER BY rowid
+
+-- list_approvals --
+-- The questions of every run, with the run, oldest first; no states let everything through.
+SELECT approval.*, run.id AS run_id FROM approval JOIN run ON run.number = approval.run
+ WHERE (:states IS NULL OR approval.state IN (SELECT value FROM json_each(:states)))
+ ORDER BY approval.requested_at, approval.id
 
 -- approval_run --
 -- The run of a question.

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from agentctl.clock import Clock, Instant
     from agentctl.engine.apply import Work
     from agentctl.engine.ports import NewRun
-    from agentctl.engine.records import RunRecord, StreamEvent, Transition
+    from agentctl.engine.records import ApprovalRecord, RunRecord, StreamEvent, Transition
     from agentctl.jsonvalue import JsonObject
     from agentctl.store.database import Database
 
@@ -150,6 +150,13 @@ class SqliteStore:
         with self.database.reading() as connection:
             rows = connection.execute(SQL["list_runs"], wanted).fetchall()
         return [run_from(row) for row in rows]
+
+    def list_approvals(self, states: Collection[str] = ()) -> list[tuple[str, ApprovalRecord]]:
+        """Return the questions of every run with the run's id, oldest first."""
+        wanted = {"states": canonical(list(states)) if states else None}
+        with self.database.reading() as connection:
+            rows = connection.execute(SQL["list_approvals"], wanted).fetchall()
+        return [(row["run_id"], approval_from(row)) for row in rows]
 
     def run_of_approval(self, approval_id: str) -> str | None:
         """Return the run that an approval request belongs to."""

@@ -121,6 +121,7 @@ def _effect(number: int, change: Change) -> Statement:
                 effect.idempotency,
                 canonical(effect.input),
                 bytes.fromhex(effect.input_digest),
+                bytes.fromhex(effect.key_digest),
                 effect.state,
                 effect.version,
                 effect.dispatch,
@@ -160,8 +161,9 @@ def _approval(number: int, change: Change) -> Statement:
     assert isinstance(one, ApprovalRecord)
     if change.base is None:
         asked = (one.id, number, one.task_id, one.effect_id, one.request_digest, one.summary)
-        stands = (one.state, one.version, one.requested_at, one.decided_at, one.actor, one.reason)
-        return SQL["insert_approval"], asked + stands
+        stands = (one.state, one.version, one.requested_at, one.expires_at)
+        decided = (one.decided_at, one.actor, one.reason)
+        return SQL["insert_approval"], asked + stands + decided
     moved = (one.state, one.version, one.decided_at, one.actor, one.reason, one.id, change.base)
     return SQL["update_approval"], moved
 

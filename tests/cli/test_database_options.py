@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.cli.harness import ROOT, run_json
 from tests.cli.test_journeys import Desk, desk
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.cli.harness import Result
 
 __all__ = ["desk"]

@@ -93,6 +93,7 @@ def _effect(ordinal: int, kind: str, result: JsonObject | None) -> EffectRecord:
         idempotency="at_most_once",
         input={"provider": "p", "model": "m"} if kind == "model" else {},
         input_digest="d",
+        key_digest="e",
         requested_at=NOW,
     )
     started, _ = apply(effect, ("start",), NOW, dispatch=1)

@@ -21,6 +21,7 @@ TOP = {
     "agentctl",
     "agentctl.__main__",
     "agentctl.blocking",
+    "agentctl.deciding",
     "agentctl.door",
     "agentctl.loading",
     "agentctl.testing",

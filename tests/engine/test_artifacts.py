@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentctl.engine.artifacts import artifact_bytes
 from agentctl.errors import ArtifactDamaged
 from agentctl.store.collect import collect
 from agentctl.store.verify import verify_run
@@ -159,10 +158,3 @@ def test_check_mode_keeps_nothing(bench: Bench) -> None:
     loaded = bench.engine.load(workflow(write("a", "out/a.txt", "x")))
     asyncio.run(bench.engine.preview(loaded))
     assert not list(bench.folder.rglob("*.artifacts"))
-
-
-def test_the_size_of_a_write_is_known_before_it_is_dispatched() -> None:
-    assert artifact_bytes("builtin.write", {"path": "a", "content": "é"}) == 2
-    assert artifact_bytes("builtin.workspace.write", {"content": "abc"}) == 3
-    assert artifact_bytes("builtin.write", {"path": "a"}) == 0
-    assert artifact_bytes("builtin.read", {"content": "abc"}) == 0

@@ -65,6 +65,7 @@ def effect_of(task: TaskRecord, number: int = 1) -> EffectRecord:
         idempotency="keyed",
         input={"path": "a"},
         input_digest="0" * 64,
+        key_digest="0" * 40,
         requested_at=EPOCH,
     )
 

@@ -9,6 +9,9 @@ from agentctl.cli.command import command, single
 from agentctl.cli.console import Console
 
 if TYPE_CHECKING:
+    from agentctl.cli.approving import Approving
+    from agentctl.door import Engine
+    from agentctl.engine.events import RunOutcome
     from agentctl.engine.records import RunHistory
 
 app = single()
@@ -22,6 +25,7 @@ def resume(
     timeout_seconds: options.TimeoutSeconds = None,
     raise_budget: options.RaiseBudgets = None,
     actor: options.Actor = None,
+    interactive: options.Interactive = False,
 ) -> int:
     """Go on with a run that was interrupted or that waited; what is done is not done again."""
     from agentctl.cli.drive import about, drive, login
@@ -35,20 +39,37 @@ def resume(
         history = about(console, engine, run_id)
         if workspace is not None:
             _require_same_folder(history, workspace)
-        with following(console, engine, plan_order(history)):
-            outcome = drive(
-                console,
-                engine,
-                lambda: engine.resume(
-                    run_id,
-                    timeout_seconds=timeout_seconds,
-                    raise_budgets=limits,
-                    actor=actor or login(),
-                ),
-            )
-        return report(console, outcome)
+        who = actor or login()
+        asking = _asking(console, engine, timeout_seconds, who) if interactive else None
+
+        def go_on() -> RunOutcome:
+            with following(console, engine, plan_order(history)):
+                return drive(
+                    console,
+                    engine,
+                    lambda: engine.resume(
+                        run_id,
+                        timeout_seconds=timeout_seconds,
+                        raise_budgets=limits,
+                        actor=who,
+                        interactive=asking is not None,
+                    ),
+                )
+
+        return report(console, go_on() if asking is None else asking.drive(go_on))
     finally:
         engine.close()
+
+
+def _asking(
+    console: Console, engine: Engine, timeout_seconds: float | None, actor: str
+) -> Approving | None:
+    """Return the dialogue about approvals, or None where there is nobody to talk to."""
+    from agentctl.cli.approving import Approving, on_a_terminal
+
+    if not on_a_terminal(console):
+        return None
+    return Approving(console, engine, timeout_seconds, actor)
 
 
 def _limits(given: list[str]) -> dict[str, int]:

@@ -23,9 +23,6 @@ Check = Annotated[
     bool, typer.Option("--check", help="Only predict: write nothing, open no database.")
 ]
 Diff = Annotated[bool, typer.Option("--diff", help="With --check: show what would change.")]
-Interactive = Annotated[
-    bool, typer.Option("--interactive", help="Ask for approvals on the terminal.")
-]
 Locked = Annotated[bool, typer.Option("--locked", help="Refuse packs that the lock file lacks.")]
 Offline = Annotated[bool, typer.Option("--offline", help="Fetch no packs.")]
 
@@ -43,7 +40,7 @@ def run(
     timeout_seconds: options.TimeoutSeconds = None,
     check: Check = False,
     diff: Diff = False,
-    interactive: Interactive = False,
+    interactive: options.Interactive = False,
     locked: Locked = False,
     offline: Offline = False,
 ) -> int:
@@ -62,12 +59,17 @@ def run(
         base = loading.base_folder(file, workspace)
         if check:
             return _preview(console, engine, loaded, values, base, diff=diff)
-        outcome = _start(console, engine, loaded, values, base, timeout_seconds)
-        if interactive:
-            from agentctl.cli.approving import approve_and_resume
+        if not interactive:
+            outcome = _start(console, engine, loaded, values, base, timeout_seconds)
+            return _report(console, outcome)
+        from agentctl.cli.approving import Approving, on_a_terminal
 
-            outcome = approve_and_resume(console, engine, outcome)
-        return _report(console, outcome)
+        asks = on_a_terminal(console)
+        args = (console, engine, loaded, values, base, timeout_seconds, asks)
+        if not asks:
+            return _report(console, _start(*args))
+        asking = Approving(console, engine, timeout_seconds)
+        return _report(console, asking.drive(lambda: _start(*args)))
     finally:
         engine.close()
 
@@ -79,6 +81,7 @@ def _start(
     values: JsonObject,
     base: str,
     timeout_seconds: float | None,
+    interactive: bool = False,
 ) -> RunOutcome:
     from agentctl.cli.drive import drive
     from agentctl.cli.follow import following
@@ -89,7 +92,11 @@ def _start(
             console,
             engine,
             lambda: engine.start(
-                loaded, inputs=values, workspace=base, timeout_seconds=timeout_seconds
+                loaded,
+                inputs=values,
+                workspace=base,
+                timeout_seconds=timeout_seconds,
+                interactive=interactive,
             ),
             needs_loop=loaded.needs_loop or timeout_seconds is not None,
         )

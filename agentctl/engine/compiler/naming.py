@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agentctl.engine.compiler.sources import Captured
     from agentctl.engine.document.model import Action, Spec, Subworkflow
     from agentctl.engine.packs import ResolvedPack
+    from agentctl.jsonvalue import JsonObject
 
 
 def build_library(source: CompileSource, captured: Captured, report: Report) -> Library:
@@ -171,10 +172,16 @@ def _function_entry(known: KnownAction, file: str) -> ActionEntry:
             "with": {},
             "idempotency": known.idempotency,
             "inputSchema": known.input_schema,
+            **({} if known.probe is None else {"probe": _probe(known.probe)}),
         },
         file=file,
         place="",
     )
+
+
+def _probe(given: JsonObject) -> JsonObject:
+    """Return a registered function's probe with every default filled in."""
+    return {"uses": "", "with": {}, "mode": "manual", **given}
 
 
 def _root(source: CompileSource, scope: Scope) -> Unit:

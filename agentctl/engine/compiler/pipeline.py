@@ -19,6 +19,7 @@ from agentctl.engine.compiler.memory import check_memory, find_conflicts, known_
 from agentctl.engine.compiler.naming import build_library
 from agentctl.engine.compiler.order import topological
 from agentctl.engine.compiler.permissions import PermissionStage
+from agentctl.engine.compiler.probes import check_probes
 from agentctl.engine.compiler.references import check_references
 from agentctl.engine.compiler.repetition import check_repetition
 from agentctl.engine.compiler.report import Report
@@ -107,6 +108,7 @@ def _contents(
         view = unit_view(library, unit, report, keys, source.overrides)
         check_templates(view, spec_variables if unit.scope.owns_spec else {})
     AgentStage(spec, source.file, report).run()
+    check_probes(spec, library, report)
     PermissionStage(spec, library, source.file, report).run(_policy(source))
     check_prices(spec, source.file, report)
 

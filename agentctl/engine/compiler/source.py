@@ -33,6 +33,7 @@ class KnownAction(Value):
     name: str
     idempotency: Idempotency = "at_most_once"
     input_schema: JsonObject | None = None
+    probe: JsonObject | None = None
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from attr import evolve, frozen
 
 from agentctl.engine.compiler.order import Closure
+from agentctl.engine.expression import PROBE_ROOT
 from agentctl.engine.template import (
     TemplateError,
     dotted,
@@ -135,7 +136,10 @@ class _Check(Value):
         """Check one path."""
         root, name = path[0], path[1]
         view = self.view
-        if root == "tasks":
+        if root == PROBE_ROOT:
+            message = f"{dotted(path)} is known in the `with` of a probe only"
+            self._problem("invalid_template", message, file, place, None)
+        elif root == "tasks":
             self.task_path(name, path, file, place)
         elif root == "vars":
             self._variable(path, file, place)
@@ -210,6 +214,7 @@ class _TaskCheck(_Check):
             self.condition(task.loop.while_, unit.file, self._at("loop.while"), allow_loop=True)
         if uses is not None and uses.form == "action":
             self._defaults(self.view.library.actions[uses.name], task.with_)
+            self._probe(self.view.library.actions[uses.name])
         elif uses is not None and uses.form == "agent":
             entry = self.view.library.agents[uses.name]
             inside = (
@@ -249,6 +254,14 @@ class _TaskCheck(_Check):
         for key, value in action.defaults.items():
             if key not in given:
                 self.value(value, action.file, f"{action.place}.with.{key}")
+
+    def _probe(self, action: ActionEntry) -> None:
+        """Check the inputs and variables that the action's probe names; the rest is its own."""
+        probe = action.definition.get("probe")
+        if isinstance(probe, dict):
+            for one in placed_references(probe["with"], f"{action.place}.probe.with")[0]:
+                if one.path[0] in ("inputs", "vars"):
+                    self.path(one.path, action.file, one.place)
 
     def _at(self, inside: str) -> str:
         return self.view.unit.at(self.position, inside)

@@ -146,6 +146,15 @@ class Container(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Probe(Value):
+    """How to ask the outside world whether an effect happened."""
+
+    uses: str = item("action:NAME, of a harmless action.")
+    with_: dict[str, Json] = item("Its input; it may name the effect.", factory=dict)
+    mode: Literal["manual", "automatic"] = item("Whether a resume asks by itself.", "manual")
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Action(Value):
     """A deterministic step under a name."""
 
@@ -167,6 +176,7 @@ class Action(Value):
     input_schema: Json = item("JSON Schema of the input.", None, type=JSON_SCHEMA)
     output_schema: Json = item("JSON Schema of the output.", None, type=JSON_SCHEMA)
     capabilities: list[str] = item("What the extension can do.", factory=list)
+    probe: Probe | None = item("How to ask whether its effect happened.", None)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -186,6 +196,7 @@ class Tool(Value):
     secrets: list[str] = item("Names of the secrets it uses.", factory=list)
     network: list[str] = item("Hosts it talks to.", factory=list)
     approval: ApprovalName = item("Whether a person is asked.", "policy")
+    probe: Probe | None = item("How to ask whether its effect happened.", None)
 
 
 @frozen(kw_only=True, eq=False, repr=False)

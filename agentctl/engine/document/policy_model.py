@@ -11,6 +11,7 @@ from attr import frozen
 
 from agentctl.engine.document.fields import item
 from agentctl.engine.document.secret_model import Secret
+from agentctl.limits import APPROVAL_EXPIRES_SECONDS_MAX
 from agentctl.value import Value
 
 
@@ -47,6 +48,12 @@ class Policy(Value):
     )
     non_interactive: Literal["pause", "deny_approval", "fail"] = item(
         "What happens without a terminal.", "pause"
+    )
+    approval_expires_seconds: int | None = item(
+        "How long a question stays open; absent is until it is answered.",
+        None,
+        minimum=1,
+        maximum=APPROVAL_EXPIRES_SECONDS_MAX,
     )
 
 

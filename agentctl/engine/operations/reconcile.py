@@ -12,18 +12,30 @@ from typing import TYPE_CHECKING, Final, Literal
 from attr import frozen
 
 from agentctl.engine.apply import Work
+from agentctl.engine.contracts import approval_of, contract_of
 from agentctl.engine.operations.resume import lose_unconfirmed
 from agentctl.engine.plan import plan_from_json
+from agentctl.engine.policy import Policy
 from agentctl.engine.records import ReconciliationRecord
 from agentctl.engine.state import state_from_history
-from agentctl.errors import StateError, UsageError
+from agentctl.errors import (
+    AgentctlError,
+    CompensationRefused,
+    ConfirmationRequired,
+    DecisionsRefused,
+    EffectCertain,
+    IllegalTransition,
+    ResultMissing,
+    ResultRefused,
+    UnknownEffect,
+)
 from agentctl.machines.names import ReconciliationStates
 from agentctl.machines.sets import EFFECT_CONFIRMED, EFFECT_UNSETTLED
 from agentctl.suggest import did_you_mean
 from agentctl.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from agentctl.clock import Instant
     from agentctl.engine.ports import Store
@@ -48,6 +60,7 @@ class Finding(Value):
 
     `result` stands for the effect's own result when it was applied, and has the same shape.
     `compensation_effect` is the id of the confirmed effect of the same run that undid it.
+    `approved` says that a person confirmed the consequence, where the policy asks for one.
     """
 
     status: Status
@@ -56,6 +69,7 @@ class Finding(Value):
     evidence: JsonValue = None
     result: JsonValue = None
     compensation_effect: str | None = None
+    approved: bool = False
 
 
 def reconcile(
@@ -63,63 +77,91 @@ def reconcile(
 ) -> ReconciliationRecord:
     """Record a finding about one effect, by its id, a prefix of it, or its name.
 
-    Raises UnknownRun, UsageError for an unknown effect or an unfitting finding, StateError for
-    an effect that is not in doubt, IllegalTransition for a finding that its predecessor does
-    not allow, and RunHeld while a live process owns the run.
+    Raises UnknownRun, UnknownEffect, EffectCertain for an effect that is not in doubt,
+    ResultMissing, ResultRefused and CompensationRefused for an unfitting finding,
+    ConfirmationRequired, IllegalTransition for a finding that its predecessor does not allow,
+    and RunHeld while a live process owns the run.
     """
+    try:
+        return reconcile_all(run_id, [(effect, finding)], store, now)[0]
+    except DecisionsRefused as refused:
+        raise refused.problems[0][1] from None
+
+
+def reconcile_all(
+    run_id: str, decisions: Sequence[tuple[str, Finding]], store: Store, now: Instant
+) -> list[ReconciliationRecord]:
+    """Record several findings in one commit. Raises DecisionsRefused with every problem."""
     journal = store.claim_run(run_id, now)
     try:
         history = store.load_run(run_id)
         state = state_from_history(history, plan_from_json(history.plan))
         work = Work()
         lose_unconfirmed(state, work, now)
-        decided = record_finding(state, work, find_effect(state, effect), finding, now)
+        decided = decide_all(state, work, decisions, now)
         journal.commit(work)
     finally:
         journal.release()
     return decided
 
 
+def decide_all(
+    state: RunState, work: Work, decisions: Sequence[tuple[str, Finding]], now: Instant
+) -> list[ReconciliationRecord]:
+    """Add findings to a unit of work. Raises DecisionsRefused; the work is of no use then."""
+    decided, problems = [], []
+    seen: dict[str, int] = {}
+    for place, (wanted, finding) in enumerate(decisions):
+        try:
+            effect = find_effect(state, wanted)
+            first = seen.setdefault(effect.name, place)
+            if first != place:
+                message = f"finding {first + 1} is about effect {effect.name} already"
+                raise UnknownEffect(message, run_id=state.run.id)
+            decided.append(record_finding(state, work, effect, finding, now))
+        except AgentctlError as error:
+            problems.append((place, error))
+    if problems:
+        raise DecisionsRefused(problems, run_id=state.run.id)
+    return decided
+
+
 def find_effect(state: RunState, wanted: str) -> EffectRecord:
-    """Return the effect of that name, id or unique beginning of an id. Raises UsageError."""
+    """Return the effect of that name, id or unique beginning of an id. Raises UnknownEffect."""
     named = state.effects_by_name.get(wanted)
     if named is not None:
         return named
     found = [one for one in state.effects.values() if wanted and one.id.startswith(wanted)]
     if len(found) == 1:
         return found[0]
-    many = "more than one effect starts" if found else f"run {state.run.id} has no effect"
-    near = did_you_mean(wanted, [*state.effects_by_name, *state.effects])
-    raise UsageError(f"{many} with {wanted!r}", help=near, run_id=state.run.id)
+    near = did_you_mean(wanted, state.effects_by_name)
+    if found:
+        message = f"the ids of {len(found)} effects start with {wanted!r}"
+    else:
+        message = f"run {state.run.id} has no effect {wanted!r}"
+    raise UnknownEffect(message, help=near, run_id=state.run.id)
 
 
 def record_finding(
     state: RunState, work: Work, effect: EffectRecord, finding: Finding, now: Instant
 ) -> ReconciliationRecord:
     """Add one finding to a unit of work. Raises as `reconcile` does."""
-    if effect.state not in EFFECT_UNSETTLED:
-        raise StateError(
-            f"effect {effect.name} is {effect.state}; only an uncertain one can be reconciled",
-            run_id=state.run.id,
-        )
-    if finding.status == ReconciliationStates.compensated:
-        _check_compensation(state, effect, finding.compensation_effect)
+    _check(state, effect, finding)
     record = state.reconciliations.get(effect.name)
+    event = _event(state, record, finding)
     if record is None:
-        record = work.add(
-            ReconciliationRecord(effect_name=effect.name, effect_id=effect.id, opened_at=now)
-        )
-    first, again = _EVENTS[finding.status]
+        record = work.add(_opened(effect, now))
     detail: JsonObject = {
         "effectId": effect.id,
         "reason": finding.reason,
         "evidence": finding.evidence,
         "result": finding.result,
         "compensationEffect": finding.compensation_effect,
+        "approved": finding.approved,
     }
     decided = work.move(
         record,
-        first if first in record.table.legal(record.state) else again,
+        event,
         now,
         actor=finding.actor,
         detail=detail,
@@ -133,21 +175,139 @@ def record_finding(
     return decided
 
 
+def note_evidence(
+    state: RunState,
+    work: Work,
+    effect: EffectRecord,
+    now: Instant,
+    *,
+    actor: str,
+    reason: str,
+    evidence: JsonValue,
+) -> ReconciliationRecord:
+    """Keep evidence that settles nothing; the effect stays in doubt.
+
+    Raises IllegalTransition for an effect that was settled already.
+    """
+    record = state.reconciliations.get(effect.name) or work.add(_opened(effect, now))
+    detail: JsonObject = {"effectId": effect.id, "reason": reason, "evidence": evidence}
+    noted = work.move(
+        record, "note", now, actor=actor, detail=detail, reason=reason, evidence=evidence
+    )
+    state.reconciliations[effect.name] = noted
+    return noted
+
+
+def needs_confirmation(effect: EffectRecord, state: RunState) -> bool:
+    """Return whether the policy would have asked a person about such an effect."""
+    policy = Policy.from_definitions(state.plan.definitions)
+    return policy.needs_approval(effect.effect_class, effect.risk, approval_of(effect, state.plan))
+
+
+def _opened(effect: EffectRecord, now: Instant) -> ReconciliationRecord:
+    # The record carries the name, so the work can move it before it is stored.
+    return ReconciliationRecord(effect_name=effect.name, effect_id=effect.id, opened_at=now)
+
+
+def _check(state: RunState, effect: EffectRecord, finding: Finding) -> None:
+    """Refuse a finding that cannot be."""
+    if effect.state not in EFFECT_UNSETTLED:
+        raise EffectCertain(
+            f"effect {effect.name} is {effect.state}; only an uncertain one can be reconciled",
+            help=f"see `agentctl effects inspect {state.run.id} {effect.name}`",
+            run_id=state.run.id,
+        )
+    if finding.status == ReconciliationStates.applied:
+        _check_result(state, effect, finding)
+    elif finding.result is not None:
+        raise ResultRefused(
+            f"effect {effect.name}: only an applied effect has a result",
+            help="leave the result out, or say applied",
+            run_id=state.run.id,
+        )
+    if finding.status == ReconciliationStates.compensated:
+        _check_compensation(state, effect, finding.compensation_effect)
+    elif finding.compensation_effect is not None:
+        raise CompensationRefused(
+            f"effect {effect.name}: only a compensated effect has one that undid it",
+            help="leave the compensating effect out, or say compensated",
+            run_id=state.run.id,
+        )
+    if not finding.approved and needs_confirmation(effect, state):
+        raise ConfirmationRequired(
+            f"effect {effect.name} is of class {effect.effect_class}, about which the policy "
+            "asks a person; nobody confirmed the consequence of this finding",
+            help="add --approved if you do",
+            run_id=state.run.id,
+        )
+
+
+def _check_result(state: RunState, effect: EffectRecord, finding: Finding) -> None:
+    contract = contract_of(effect, state.plan)
+    problems = contract.problems(finding.result)
+    if not problems:
+        return
+    if finding.result is None:
+        raise ResultMissing(
+            f"effect {effect.name} needs a result: {contract.source}",
+            help="give what it returned with --result-file; "
+            f"`agentctl reconcile {state.run.id} --plan` shows the shape",
+            run_id=state.run.id,
+        )
+    raise ResultRefused(
+        f"the result of effect {effect.name} is not {contract.source}: {'; '.join(problems)}",
+        help=f"`agentctl reconcile {state.run.id} --plan` shows the shape",
+        run_id=state.run.id,
+    )
+
+
 def _check_compensation(state: RunState, effect: EffectRecord, undoing: str | None) -> None:
     """Require a different, confirmed effect of the same run."""
     if undoing is None:
-        raise UsageError(
-            "a compensated finding names the effect that undid it", run_id=state.run.id
-        )
-    other = find_effect(state, undoing)
-    if other.id == effect.id:
-        raise UsageError("an effect cannot compensate itself", run_id=state.run.id)
-    applied = state.reconciliations.get(other.name)
-    confirmed = other.state in EFFECT_CONFIRMED or (
-        applied is not None and applied.state == ReconciliationStates.applied
-    )
-    if not confirmed:
-        raise StateError(
-            f"effect {other.name} is {other.state}; only a confirmed one can have undone another",
+        raise CompensationRefused(
+            "a compensated finding names the effect that undid it",
+            help="name it with --compensation-effect",
             run_id=state.run.id,
         )
+    try:
+        other = find_effect(state, undoing)
+    except UnknownEffect as error:
+        raise CompensationRefused(
+            error.message, help="it must be an effect of the same run", run_id=state.run.id
+        ) from None
+    if other.id == effect.id:
+        raise CompensationRefused("an effect cannot compensate itself", run_id=state.run.id)
+    if not is_confirmed(state, other):
+        raise CompensationRefused(
+            f"effect {other.name} is {other.state}; only a confirmed one can have undone another",
+            help="reconcile that one first, if it was applied",
+            run_id=state.run.id,
+        )
+
+
+def is_confirmed(state: RunState, effect: EffectRecord) -> bool:
+    """Return whether an effect certainly happened, by the ledger or by a finding."""
+    found = state.reconciliations.get(effect.name)
+    return effect.state in EFFECT_CONFIRMED or (
+        effect.state in EFFECT_UNSETTLED
+        and found is not None
+        and found.state == ReconciliationStates.applied
+    )
+
+
+def _event(
+    state: RunState, record: ReconciliationRecord | None, finding: Finding
+) -> ReconciliationEvent:
+    """Return the event of a finding. Raises IllegalTransition with the earlier one named."""
+    first, again = _EVENTS[finding.status]
+    if record is None or first in record.table.legal(record.state):
+        return first
+    legal = record.table.legal(record.state)
+    if again not in legal:
+        refused = IllegalTransition("reconciliation", record.state, first, legal)
+        refused.help = (
+            f"{record.actor} found it {record.state} before, and a finding is never taken back"
+        )
+        refused.run_id = state.run.id
+        raise refused
+    return again

@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentctl.engine.apply import Work
+from agentctl.engine.asking import answer_to, held_effect, is_overdue, question_of, refuse
 from agentctl.engine.finish import uncertain_effects, unsettled
+from agentctl.engine.flight import Failed
 from agentctl.engine.ledger import may_repeat
 from agentctl.engine.operations.raising import raise_budget
 from agentctl.engine.plan import plan_from_json
@@ -20,7 +22,7 @@ from agentctl.engine.runner import Runner
 from agentctl.engine.state import state_from_history
 from agentctl.errors import StateError, UncertainEffect
 from agentctl.machines.compiled import RUN
-from agentctl.machines.names import ApprovalStates, EffectStates, RunStates, TaskStates
+from agentctl.machines.names import EffectStates, RunStates, TaskStates
 from agentctl.machines.sets import RUN_FINAL, RUN_PARKED
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from agentctl.engine.operations.raising import BudgetRaise
     from agentctl.engine.plan import Plan
     from agentctl.engine.ports import Store
-    from agentctl.engine.records import ApprovalRecord, EffectRecord, RunHistory
+    from agentctl.engine.records import RunHistory, TaskRecord
     from agentctl.engine.runner import RunPorts
     from agentctl.engine.scheduler import Scheduler
     from agentctl.engine.state import RunState
@@ -45,12 +47,14 @@ def resume(
     *,
     timeout_seconds: float | None = None,
     raised: BudgetRaise | None = None,
+    interactive: bool = False,
 ) -> Runner:
     """Return a runner that goes on where the run was left, with the ports that its plan needs.
 
     Raises UnknownRun, StateError for a run that is over, UncertainEffect while an effect waits
-    for reconciliation, and RunHeld while another process owns the run. `raised` lets a run that
-    its budget stopped go on.
+    for reconciliation, RunHeld while another process owns the run, and ArtifactDamaged when
+    bytes that the run kept cannot be used. `raised` lets a run that its budget stopped go on.
+    `interactive` says that a person is there to be asked, whatever the policy's `nonInteractive`.
     """
     journal = store.claim_run(run_id, now)
     try:
@@ -62,9 +66,10 @@ def resume(
         state = state_from_history(history, plan)
         work = Work()
         take_up(state, work, now, raised)
+        policy = Policy.from_definitions(plan.definitions)
         runner = Runner(
             state=state,
-            policy=Policy.from_definitions(plan.definitions),
+            policy=policy.with_a_person() if interactive else policy,
             ports=ports_for(plan),
             journal=journal,
             timeout_seconds=timeout_seconds,
@@ -85,7 +90,7 @@ def refuse_over(history: RunHistory) -> None:
     if doubtful:
         raise UncertainEffect(
             f"run {run.id} has effects that may have happened: {', '.join(doubtful)}",
-            help=f"look at them with `agentctl effects list {run.id}`, then reconcile each one",
+            help=f"`agentctl reconcile {run.id}` walks through them and asks what became of each",
             run_id=run.id,
         )
     if run.state in RUN_FINAL:
@@ -153,52 +158,53 @@ def _recover_running(scheduler: Scheduler, now: Instant) -> list[str]:
 
 
 def _decided(scheduler: Scheduler, now: Instant) -> list[str]:
-    """Move the tasks whose question was decided; return those that may go on."""
+    """Move the tasks whose question was decided; return those that may go on.
+
+    A refusal that stops the run comes first: what was approved beside it never started, so it
+    is cancelled like everything else that did not.
+    """
     state, work = scheduler.state, scheduler.work
+    blocked = sorted(state.blocked, key=lambda one: state.tasks[one].position)
+    for task_id in blocked:
+        _refuse(scheduler, task_id, now)
+    if scheduler.stopping:
+        return []
     going_on = []
-    for task_id in sorted(state.blocked, key=lambda one: state.tasks[one].position):
-        event = _RELEASES.get(state.tasks[task_id].state)
-        if event is not None:
-            state.put_task(work.move(state.tasks[task_id], event, now, error=None))
-            going_on.append(task_id)
-            continue
-        approval = _approval_of(scheduler, task_id)
-        if approval is None or approval.state == ApprovalStates.pending:
-            continue
+    for task_id in blocked:
         task = state.tasks[task_id]
-        if approval.state == ApprovalStates.approved:
-            state.put_task(work.move(task, "approve", now, actor=approval.actor))
-            going_on.append(task_id)
-        else:
-            _reject(scheduler, approval, now)
+        event = _RELEASES.get(task.state)
+        if event is not None:
+            state.put_task(work.move(task, event, now, error=None))
+        elif task.state != TaskStates.waiting_for_approval or not _answer(scheduler, task, now):
+            continue
+        going_on.append(task_id)
     return going_on
 
 
-def _reject(scheduler: Scheduler, approval: ApprovalRecord, now: Instant) -> None:
+def _refuse(scheduler: Scheduler, task_id: str, now: Instant) -> None:
+    """Fail a task whose question was answered with no, or by nobody in time."""
+    state = scheduler.state
+    held = held_effect(state, task_id)
+    question = None if held is None else question_of(state, held)
+    if held is None or question is None or answer_to(question, held, now) != "no":
+        return
+    event: TaskEvent = "expire" if is_overdue(question, now) else "reject"
+    error = refuse(state, scheduler.work, held, question, now)
+    plan = state.definition(task_id)
+    scheduler.fail(state.tasks[task_id], plan, Failed(error, event=event), now)
+
+
+def _answer(scheduler: Scheduler, task: TaskRecord, now: Instant) -> bool:
+    """Let a task go on with what was approved, or with asking again; False while it waits."""
     state, work = scheduler.state, scheduler.work
-    error = {
-        "code": "approval_rejected",
-        "message": f"{approval.actor} rejected {approval.summary}: {approval.reason}",
-    }
-    effect = state.effects[approval.effect_id]
-    state.put_effect(
-        work.move(effect, "reject", now, ended_at=now, error=error, actor=approval.actor)
-    )
-    task = state.tasks[approval.task_id]
-    state.put_task(
-        work.move(
-            task, "reject", now, ended_at=now, error=error, disposition="executed", detail=error
-        )
-    )
-    scheduler.stopping = True
-
-
-def _approval_of(scheduler: Scheduler, task_id: str) -> ApprovalRecord | None:
-    """Return the approval of the effect that the task is held at."""
-    held = {one.id for one in scheduler.state.effects.values() if _held(one, task_id)}
-    found = [one for one in scheduler.state.approvals.values() if one.effect_id in held]
-    return max(found, key=lambda one: one.requested_at, default=None)
-
-
-def _held(effect: EffectRecord, task_id: str) -> bool:
-    return effect.task_id == task_id and effect.state == EffectStates.waiting_for_approval
+    held = held_effect(state, task.id)
+    question = None if held is None else question_of(state, held)
+    answer = "stale" if held is None else answer_to(question, held, now)
+    if answer == "none":
+        return False
+    if answer == "yes":
+        assert question is not None
+        state.put_task(work.move(task, "approve", now, actor=question.actor))
+    else:
+        state.put_task(work.move(task, "ask_again", now))
+    return True

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True, eq=False, repr=False)
 class StartRequest(Value):
-    """What a new run is made of; `source` is the document's text, kept for readers."""
+    """What a new run is made of; `source` is the document's text, kept for readers.
+
+    `interactive` says that a person is there to be asked, whatever the policy's `nonInteractive`.
+    """
 
     plan: Plan
     inputs: JsonObject
@@ -36,6 +39,7 @@ class StartRequest(Value):
     workspace: str
     source: str = ""
     timeout_seconds: float | None = None
+    interactive: bool = False
 
 
 def start(request: StartRequest, store: RunCreator, entropy: Entropy, ports: RunPorts) -> Runner:
@@ -50,9 +54,10 @@ def start(request: StartRequest, store: RunCreator, entropy: Entropy, ports: Run
     history = RunHistory(
         run=run, plan=body, tasks=tasks, effects=(), iterations=(), approvals=(), memory=memory
     )
+    policy = Policy.from_definitions(plan.definitions)
     runner = Runner(
         state=state_from_history(history, plan),
-        policy=Policy.from_definitions(plan.definitions),
+        policy=policy.with_a_person() if request.interactive else policy,
         ports=ports,
         open_journal=lambda work: store.create_run(new, work),
         timeout_seconds=request.timeout_seconds,

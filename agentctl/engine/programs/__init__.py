@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from agentctl.engine.kinds import kind_of
 from agentctl.engine.programs import pure
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from agentctl.engine.plan import Plan, PlanTask
     from agentctl.engine.programs.base import Steps, TaskContext, TaskResult
+    from agentctl.engine.records import EffectClass, Risk
     from agentctl.jsonvalue import JsonObject
 
     PureProgram = Callable[[TaskContext], TaskResult]
@@ -68,6 +70,19 @@ def operations(plan: Plan) -> set[str]:
         elif task.uses_kind == "agent":
             found |= _agent_operations(plan, cast("str", task.uses_name))
     return found
+
+
+def effects_expected(plan: Plan, task: PlanTask) -> list[tuple[EffectClass, Risk]]:
+    """Return class and risk of the effects that a task asks for at least."""
+    if task.uses_kind == "agent":
+        return [("model", "low")]
+    if task.uses_kind != "action":
+        return []
+    kind = action_kind(plan, cast("str", task.uses_name))
+    if kind in _PURE_ACTIONS:
+        return []
+    facts = kind_of(kind)
+    return [(facts.effect_class, facts.risk)]
 
 
 def _agent_operations(plan: Plan, name: str) -> set[str]:

@@ -73,6 +73,7 @@ CREATE TABLE effect (
     idempotency TEXT NOT NULL,
     input TEXT NOT NULL,
     input_digest BLOB NOT NULL,
+    key_digest BLOB NOT NULL,
     state TEXT NOT NULL,
     version INTEGER NOT NULL,
     dispatch INTEGER NOT NULL,
@@ -103,6 +104,7 @@ CREATE TABLE approval (
     state TEXT NOT NULL,
     version INTEGER NOT NULL,
     requested_at INTEGER NOT NULL,
+    expires_at INTEGER,
     decided_at INTEGER,
     actor TEXT,
     reason TEXT
