@@ -22,6 +22,7 @@ The families answer the caller's question, and each has one exit code::
         StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly, StoreUnsafe
         ArtifactDamaged, SchemaTooNew, StaleVersion
       PrerequisiteError     6   something outside is missing: a credential, a program
+        SecretMissing       6   a secret cannot be found where the document says
       RunCancelled        130   the run was cancelled
     Bug(RuntimeError)      70   an invariant broke; please report it
 
@@ -306,6 +307,12 @@ class PrerequisiteError(AgentctlError):
 
     code = "prerequisite_missing"
     exit_code = 6
+
+
+class SecretMissing(PrerequisiteError):
+    """A secret is not where the document says, or cannot be used; no message holds a value."""
+
+    code = "missing_credential"
 
 
 class RunCancelled(AgentctlError):

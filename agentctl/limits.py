@@ -38,6 +38,9 @@ OUTPUT_BYTES_MAX: Final = 16 << 20
 # One artifact is read whole into memory, like the file that it is made of.
 ARTIFACT_BYTES_MAX: Final = 16 << 20
 
+# A credential or a certificate; the same bound as for a program that prints one.
+SECRET_BYTES_MAX: Final = 64 << 10
+
 STREAM_EVENT_BYTES_MAX: Final = 4 << 10
 STREAM_EVENTS_PER_ATTEMPT_MAX: Final = 256
 

@@ -13,7 +13,7 @@ from attr import field, frozen
 from agentctl.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from agentctl.clock import Instant
     from agentctl.engine.apply import Work
@@ -69,6 +69,8 @@ class EffectContext(Value):
 
     `emit(event_type, payload)` persists one bounded progress record before it returns.
     `artifacts` keeps exact bytes, which the run refers to once the effect is confirmed.
+    `secrets` gives the values that the document refers to. Results, errors, progress and
+    artifacts may hold them: the dispatcher redacts all of it before anything is stored.
     """
 
     workspace: str
@@ -76,6 +78,76 @@ class EffectContext(Value):
     hints: Mapping[str, object]
     emit: Callable[[str, JsonValue], Awaitable[None]]
     artifacts: ArtifactShelf
+    secrets: SecretSource
+
+
+class SecretSource(Protocol):
+    """Gives the values of the secrets that a document refers to, when they are needed.
+
+    Safe to call from any thread. It may read a file or wait for a program, so an executor on
+    the event loop calls it through `asyncio.to_thread`.
+    """
+
+    def resolve(self, reference: JsonObject) -> str:
+        """Return the value of `{env}`, `{file}` or `{process}`, the same for the whole run.
+
+        Raises SecretMissing, and EffectError (`policy_denied`) for what the policy does not
+        list. No message ever holds a value.
+        """
+        ...
+
+    def environment(self, references: Mapping[str, JsonObject]) -> dict[str, str]:
+        """Return a process's variables: each one is listed by the policy, and resolved.
+
+        Raises as `resolve` does, and EffectError for a name that is not in
+        `policy.environmentAllowlist`.
+        """
+        ...
+
+
+class Redaction(Protocol):
+    """Takes known values out of what is about to be stored or shown, however they are encoded."""
+
+    def text(self, text: str) -> str:
+        """Return a text without them."""
+        ...
+
+    def data(self, data: bytes) -> bytes:
+        """Return bytes without them."""
+        ...
+
+    def value(self, value: JsonValue) -> JsonValue:
+        """Return a JSON value without them, in keys as well; itself if it holds none."""
+        ...
+
+    def stream(self) -> TextRedaction:
+        """Return a redaction for a text that arrives piece by piece."""
+        ...
+
+
+class TextRedaction(Protocol):
+    """Redacts a text in pieces, also where a value is split over several."""
+
+    def feed(self, piece: str) -> str:
+        """Take a piece in, and return what can be shown by now."""
+        ...
+
+    def finish(self) -> str:
+        """Return what was held back, because no more will come."""
+        ...
+
+
+class SecretVault(SecretSource, Protocol):
+    """The secrets of one run: what executors ask, and what must not get out."""
+
+    @property
+    def redaction(self) -> Redaction | None:
+        """What takes every value resolved so far out; None as long as there is none."""
+        ...
+
+    def recall(self, references: Iterable[JsonObject]) -> None:
+        """Resolve again what an earlier process may have let out; what is missing stays so."""
+        ...
 
 
 class ArtifactShelf(Protocol):
