@@ -95,13 +95,16 @@ class Deciding:
         for a person to ask. Raises UsageError for an unknown effect, and StateError for one
         that is not in doubt or has no probe.
         """
+        from agentctl.effects.secrets import open_secrets
         from agentctl.engine.operations.probing import probe, probe_operations
 
         def executors(plan: Plan) -> Mapping[str, Executor]:
             return self._executors(probe_operations(plan))
 
         mode: Mode = "automatic" if automatic else "manual"
-        return await probe(run_id, self.store, self._clock, executors, wanted=effects, mode=mode)
+        return await probe(
+            run_id, self.store, self._clock, executors, open_secrets, wanted=effects, mode=mode
+        )
 
     async def _settles_itself(self, run_id: str) -> bool:
         """Run the automatic probes of a run that waits; return whether one settled anything."""

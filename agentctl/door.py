@@ -115,6 +115,7 @@ class Engine(Deciding):
         idempotency: Idempotency = "at_most_once",
         thread: bool = True,
         probe: JsonObject | None = None,
+        secrets: Mapping[str, JsonObject] | None = None,
     ) -> Callable[[F], F]:
         """Register a Python function as the action `name`.
 
@@ -123,7 +124,9 @@ class Engine(Deciding):
         what happens after a crash between dispatch and confirmation: pure, idempotent and
         keyed functions are called again, at_most_once ones never, and wait for a person. A
         plain function runs in a thread unless `thread` is false. `probe` is what a document
-        declares for its actions: `{uses, with, mode}`.
+        declares for its actions: `{uses, with, mode}`. `secrets` maps parameters to references
+        such as `{"env": "API_TOKEN"}`: they are given the value at each call, and no workflow,
+        record or message ever holds it.
         """
 
         def register(call: F) -> F:
@@ -134,16 +137,18 @@ class Engine(Deciding):
 
             if name in self._functions:
                 raise UsageError(f"the action {name!r} is registered already")
+            schema = input_schema(call, secrets or ())
             self._functions[name] = FunctionAction(
                 name=name,
                 call=call,
                 idempotency=idempotency,
-                input_schema=input_schema(call),
-                check=checker(call),
+                input_schema=schema,
+                check=checker(schema),
                 is_async=iscoroutinefunction(call),
                 in_thread=thread,
                 wants_key=wants_key(call),
                 probe=probe,
+                secrets=dict(secrets or {}),
             )
             return call
 
@@ -349,12 +354,14 @@ class Engine(Deciding):
         return executors
 
     def _make_ports(self, executors: Mapping[str, Executor]) -> RunPorts:
+        from agentctl.effects.secrets import open_secrets
         from agentctl.engine.runner import RunPorts
 
         return RunPorts(
             clock=self._clock,
             timer=self._timer,
             executors=executors,
+            open_vault=open_secrets,
             listeners=tuple(self._listeners),
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from attr import frozen
+from attr import field, frozen
 
 from agentctl.errors import EffectError
 from agentctl.jsonvalue import canonical
@@ -17,7 +17,7 @@ from agentctl.limits import OUTPUT_BYTES_MAX
 from agentctl.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from agentctl.engine.ports import EffectContext
     from agentctl.engine.records import EffectRecord, Idempotency
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class FunctionAction(Value):
     """A function under the name that workflows use; `wants_key`: it takes `idempotency_key`.
 
-    `probe` is how to ask whether a call happened, as a document declares it.
+    `probe` is how to ask whether a call happened, as a document declares it. `secrets` are
+    references by the parameter that is given the value; they are no part of the input.
     """
 
     name: str
@@ -40,6 +41,7 @@ class FunctionAction(Value):
     in_thread: bool = True
     wants_key: bool = False
     probe: JsonObject | None = None
+    secrets: Mapping[str, JsonObject] = field(factory=dict)
 
 
 class FunctionExecutor:
@@ -60,7 +62,20 @@ class FunctionExecutor:
             raise EffectError(f"input of {name}: {'; '.join(problems)}", code="invalid_input")
         if action.wants_key:
             arguments["idempotency_key"] = effect.idempotency_key
+        if action.secrets:
+            arguments.update(await _resolve(action, context))
         return _json(name, await _call(action, arguments))
+
+
+async def _resolve(action: FunctionAction, context: EffectContext) -> dict[str, str]:
+    """Look secrets up in a thread, because a file or a program may take its time."""
+    import asyncio  # late: compiling needs no event loop
+
+    resolve = context.secrets.resolve
+    return {
+        name: await asyncio.to_thread(resolve, reference)
+        for name, reference in action.secrets.items()
+    }
 
 
 def _json(name: str, result: object) -> JsonValue:

@@ -82,13 +82,16 @@ class StreamRedactor(Generic[AnyStr]):
     of a value.
     """
 
-    __slots__ = ("_covered", "_empty", "_forms", "_held", "_mark")
+    __slots__ = ("_covered", "_forms", "_held", "_mark")
+
+    _forms: Sequence[AnyStr]
+    _mark: AnyStr
+    _held: AnyStr
 
     def __init__(self, forms: Sequence[AnyStr], mark: AnyStr) -> None:
         self._forms = forms
         self._mark = mark
-        self._empty = mark[:0]
-        self._held = self._empty
+        self._held = mark[:0]
         # How much of what is held belongs to an occurrence whose mark was given out already.
         self._covered = 0
 
@@ -112,7 +115,7 @@ class StreamRedactor(Generic[AnyStr]):
         spans = _spans(text, self._forms)
         if self._covered:
             spans = _merge([(0, self._covered), *spans])
-        shown, place = self._empty, 0
+        shown, place = text[:0], 0
         covered, self._covered = self._covered, 0
         for start, end in spans:
             if start >= cut:

@@ -68,7 +68,7 @@ class Secrets:
                 raise _denied(f"policy.environmentAllowlist does not list the variable {name!r}")
         return {name: self.resolve(reference) for name, reference in references.items()}
 
-    def recall(self, references: Iterable[JsonObject]) -> None:
+    def remember(self, references: Iterable[JsonObject]) -> None:
         """Resolve all of these again as far as possible, so that they are known to redaction."""
         for reference in references:
             try:
@@ -112,6 +112,11 @@ class Secrets:
             name = basename(command)
             raise _denied(f"policy.secretProcessAllowlist does not list the program {name!r}")
         return _usable(output_of(process, self._workspace), f"the secret program {command!r}")
+
+
+def open_secrets(definitions: JsonObject, workspace: str) -> Secrets:
+    """Return the secrets of one run of a plan with these definitions."""
+    return Secrets(cast("JsonObject", definitions["policy"]), workspace)
 
 
 def _variable(name: str) -> str:

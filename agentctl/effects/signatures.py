@@ -15,7 +15,7 @@ from agentctl.errors import UsageError
 from agentctl.jsonvalue import canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from agentctl.jsonvalue import JsonObject, JsonValue
 
@@ -40,16 +40,21 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def input_schema(call: Callable[..., object]) -> JsonObject:
-    """Return a closed object schema with one property per parameter.
+def input_schema(call: Callable[..., object], secrets: Collection[str] = ()) -> JsonObject:
+    """Return a closed object schema with one property per parameter that a workflow gives.
 
-    Raises UsageError for a parameter that JSON cannot express.
+    `secrets` are the parameters that are given a secret. Raises UsageError for a parameter that JSON
+    cannot express, and for a secret without its parameter.
     """
     hints = typing.get_type_hints(call)
     properties: JsonObject = {}
     required: list[JsonValue] = []
-    for name, parameter in inspect.signature(call).parameters.items():
-        if name == KEY_PARAMETER:
+    parameters = inspect.signature(call).parameters
+    for name in secrets:
+        if name not in parameters:
+            raise UsageError(f"{_name(call)}: no parameter takes the secret {name!r}")
+    for name, parameter in parameters.items():
+        if name == KEY_PARAMETER or name in secrets:
             continue
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise UsageError(f"{_name(call)}: parameter {name!r} cannot be given by name")
@@ -64,12 +69,11 @@ def input_schema(call: Callable[..., object]) -> JsonObject:
     }
 
 
-def checker(call: Callable[..., object]) -> Callable[[JsonObject], list[str]]:
-    """Return a function that names what is wrong with arguments.
+def checker(schema: JsonObject) -> Callable[[JsonObject], list[str]]:
+    """Return a function that names what is wrong with arguments, by a generated schema.
 
-    It says what `input_schema` says, without the cost of loading a schema validator.
+    It saves the cost of loading a schema validator.
     """
-    schema = input_schema(call)
     known = {name: _check(cast("JsonObject", one)) for name, one in _properties(schema).items()}
     required = cast("list[str]", schema["required"])
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agentctl.clock import Instant
     from agentctl.engine.apply import Work
-    from agentctl.engine.ports import ArtifactSink
+    from agentctl.engine.ports import ArtifactSink, SecretVault
     from agentctl.engine.records import EffectRecord
     from agentctl.engine.state import RunState
 
@@ -39,20 +39,27 @@ class Kept(Value):
 class Shelf:
     """What one dispatch keeps; the executor sees it as `ports.ArtifactShelf`."""
 
-    __slots__ = ("_sink", "kept")
+    __slots__ = ("_sink", "_vault", "kept")
 
-    def __init__(self, sink: ArtifactSink) -> None:
+    def __init__(self, sink: ArtifactSink, vault: SecretVault) -> None:
         self._sink = sink
+        self._vault = vault
         self.kept: list[Kept] = []
 
     def keep(self, data: bytes, logical_path: str, media_type: str | None = None) -> str:
-        """Make bytes durable and return their digest. Raises EffectError, and StoreError."""
+        """Make bytes durable and return their digest. Raises EffectError, and StoreError.
+
+        Values of secrets are taken out first, so the digest is that of the redacted bytes.
+        """
         if len(data) > ARTIFACT_BYTES_MAX:
             raise EffectError(
                 f"{logical_path} has {len(data):,} bytes; "
                 f"ARTIFACT_BYTES_MAX is {ARTIFACT_BYTES_MAX:,}",
                 code="artifact_too_large",
             )
+        redaction = self._vault.redaction
+        if redaction is not None:
+            data, logical_path = redaction.data(data), redaction.text(logical_path)
         digest = self._sink.ingest(data)
         self.kept.append(
             Kept(

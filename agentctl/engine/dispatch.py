@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from attr import frozen
+from attr import evolve, frozen
 
 from agentctl.engine.artifacts import Shelf
 from agentctl.engine.ports import EffectContext
+from agentctl.engine.secrecy import Progress, redact_error, redact_value
 from agentctl.engine.stream import StreamWriter
 from agentctl.errors import AgentctlError, EffectError, LeaseLost, StoreError
 from agentctl.value import Value
@@ -49,6 +50,8 @@ class Dispatcher:
         self._runner = runner
         self._loop = asyncio.get_running_loop()
         self._stream = StreamWriter(runner.ports.clock)
+        run, plan = runner.state.run, runner.state.plan
+        self._vault = runner.ports.open_vault(plan.definitions, run.workspace)
         self._airborne: set[asyncio.Task[Landing]] = set()
         self._waiting: asyncio.Task[object] | None = None
         self._alarms = [self._loop.call_later(*one) for one in runner.deadlines()]
@@ -138,7 +141,28 @@ class Dispatcher:
         else:
             self._land(scheduler, flight, task.result())
 
+    async def remember_secrets(self) -> None:
+        """Know again what an earlier process of this run may have let out into the world."""
+        state = self._runner.state
+        if not state.effects_by_name:
+            return
+        from agentctl.engine.credentials import dispatched_credentials  # late: resuming only
+
+        known = [one.reference for one in dispatched_credentials(state)]
+        if known:
+            await asyncio.to_thread(self._vault.remember, known)
+
     async def _dispatch(self, flight: Flight) -> Landing:
+        """Run one executor, and take the values of secrets out of what it gives."""
+        landing = await self._execute(flight)
+        if self._vault.redaction is None:
+            return landing
+        if landing.error is not None:
+            redact_error(self._vault, landing.error)
+            return landing
+        return evolve(landing, value=redact_value(self._vault, landing.value))
+
+    async def _execute(self, flight: Flight) -> Landing:
         """Run one executor under its deadline."""
         effect, request = flight.effect, flight.request
         assert effect is not None
@@ -146,19 +170,23 @@ class Dispatcher:
         state = self._runner.state
         journal = self._runner.journal
         assert journal is not None
-        flight.shelf = shelf = Shelf(journal.artifacts)
+        flight.shelf = shelf = Shelf(journal.artifacts, self._vault)
+        progress = Progress(self._stream.emitter(effect, self._persist_stream), self._vault)
         context = EffectContext(
             workspace=state.run.workspace,
             definitions=state.plan.definitions,
             hints=request.hints,
-            emit=self._stream.emitter(effect, self._persist_stream),
+            emit=progress.emit,
             artifacts=shelf,
+            secrets=self._vault,
         )
         deadline = asyncio.timeout(request.timeout_seconds)
         try:
             async with deadline:
                 executor = self._runner.ports.executors[effect.operation]
-                return Landing(await executor.execute(effect, context))
+                result = await executor.execute(effect, context)
+                await progress.finish()
+                return Landing(result)
         except asyncio.CancelledError:
             if self._runner.interruption is None:
                 raise

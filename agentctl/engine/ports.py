@@ -67,7 +67,8 @@ class EffectRequest(Value):
 class EffectContext(Value):
     """What every executor is given beside the effect itself.
 
-    `emit(event_type, payload)` persists one bounded progress record before it returns.
+    `emit(event_type, payload)` persists one bounded progress record before it returns; `text`,
+    `delta` and `arguments` in an object are the next piece of a longer text.
     `artifacts` keeps exact bytes, which the run refers to once the effect is confirmed.
     `secrets` gives the values that the document refers to. Results, errors, progress and
     artifacts may hold them: the dispatcher redacts all of it before anything is stored.
@@ -145,8 +146,16 @@ class SecretVault(SecretSource, Protocol):
         """What takes every value resolved so far out; None as long as there is none."""
         ...
 
-    def recall(self, references: Iterable[JsonObject]) -> None:
-        """Resolve again what an earlier process may have let out; what is missing stays so."""
+    def remember(self, references: Iterable[JsonObject]) -> None:
+        """Resolve again what an earlier process of this run knew; what is missing stays so."""
+        ...
+
+
+class OpenVault(Protocol):
+    """Makes the secrets of a run of a plan."""
+
+    def __call__(self, definitions: JsonObject, workspace: str) -> SecretVault:
+        """Return an empty vault; nothing is resolved yet."""
         ...
 
 

@@ -26,18 +26,22 @@ if TYPE_CHECKING:
     from agentctl.engine.dispatch import Dispatcher
     from agentctl.engine.events import Listener, RunOutcome
     from agentctl.engine.policy import Policy
-    from agentctl.engine.ports import Executor, Journal, Timer
+    from agentctl.engine.ports import Executor, Journal, OpenVault, Timer
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject
 
 
 @frozen(kw_only=True, eq=False, repr=False)
 class RunPorts(Value):
-    """What a run is given from outside; `executors` are those that its plan may need."""
+    """What a run is given from outside; `executors` are those that its plan may need.
+
+    `open_vault(definitions, workspace)` makes the run's secrets, which nothing else shares.
+    """
 
     clock: Clock
     timer: Timer
     executors: Mapping[str, Executor]
+    open_vault: OpenVault
     listeners: Sequence[Listener] = ()
 
 
@@ -106,6 +110,8 @@ class Runner:
 
             self._dispatcher = Dispatcher(self)
         try:
+            if self._dispatcher is not None:
+                await self._dispatcher.remember_secrets()
             await self._drive()
         finally:
             if self._dispatcher is not None:

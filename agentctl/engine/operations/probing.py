@@ -30,6 +30,7 @@ from agentctl.engine.policy import Policy
 from agentctl.engine.ports import EffectContext
 from agentctl.engine.probes import Probe, answer_problems, probe_of
 from agentctl.engine.records import EffectRecord
+from agentctl.engine.secrecy import redact_error, redact_value
 from agentctl.engine.state import state_from_history
 from agentctl.errors import (
     AgentctlError,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from agentctl.clock import Clock
     from agentctl.engine.operations.reconcile import Status
     from agentctl.engine.plan import Plan
-    from agentctl.engine.ports import Executor, Journal, Store
+    from agentctl.engine.ports import Executor, Journal, OpenVault, SecretVault, Store
     from agentctl.engine.records import RunHistory
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject, JsonValue
@@ -118,6 +119,7 @@ async def probe(
     store: Store,
     clock: Clock,
     executors_for: Callable[[Plan], Mapping[str, Executor]],
+    open_vault: OpenVault,
     *,
     wanted: Collection[str] | None = None,
     mode: Mode = "manual",
@@ -137,7 +139,13 @@ async def probe(
         work = Work()
         lose_unconfirmed(state, work, clock.now())
         chosen = _chosen(state, wanted, mode)
-        prober = _Prober(state, journal, clock, executors_for(plan))
+        prober = _Prober(
+            state,
+            journal,
+            clock,
+            executors_for(plan),
+            open_vault(plan.definitions, state.run.workspace),
+        )
         if work:
             journal.commit(work)
         return [await prober.ask(effect, one) for effect, one in chosen]
@@ -190,6 +198,7 @@ class _Prober(Value):
     journal: Journal
     clock: Clock
     executors: Mapping[str, Executor]
+    vault: SecretVault
 
     async def ask(self, effect: EffectRecord, one: Probe) -> Probed:
         """Run one probe and store its answer as evidence, and as a finding if it settles."""
@@ -199,11 +208,13 @@ class _Prober(Value):
         problems: list[str] = []
         try:
             asked = one.input(effect, self.state)
-            answer = _bounded(one.answer(await self._dispatch(effect, one, asked)))
+            given = redact_value(self.vault, await self._dispatch(effect, one, asked))
+            answer = _bounded(one.answer(given))
             problems = answer_problems(answer, effect, self.state.plan)
         except (StoreError, LeaseLost):
             raise
         except AgentctlError as error:
+            redact_error(self.vault, error)
             problems = [str(error_json(error)["message"])]
         evidence: JsonObject = {
             "probe": one.action,
@@ -255,13 +266,14 @@ class _Prober(Value):
             raise EffectError(denied, code="policy_denied")
         if facts.kind == ASSIGN:
             return {"output": asked}
-        shelf = Shelf(self.journal.artifacts)
+        shelf = Shelf(self.journal.artifacts, self.vault)
         context = EffectContext(
             workspace=self.state.run.workspace,
             definitions=self.state.plan.definitions,
             hints={"action": one.action},
             emit=_discard,
             artifacts=shelf,
+            secrets=self.vault,
         )
         seconds = one.definition.get("timeoutSeconds")
         default = self.state.plan.tasks[effect.task_id].timeout_seconds
