@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentctl.diagnostics import Diagnostic
+    from agentctl.jsonvalue import JsonValue
 
 
 class AgentctlError(Exception):
@@ -234,14 +235,22 @@ class EffectError(RunFailed):
 
     `retryable`: the failure is definite and trying again may help.
     `ambiguous`: the effect may have happened all the same.
+    `detail`: what is known besides, as JSON; the ledger keeps it with the error.
     """
 
     code = "effect_failed"
 
     def __init__(
-        self, message: str, *, code: str = "", retryable: bool = False, ambiguous: bool = False
+        self,
+        message: str,
+        *,
+        code: str = "",
+        retryable: bool = False,
+        ambiguous: bool = False,
+        detail: JsonValue = None,
     ) -> None:
         super().__init__(message)
+        self.detail = detail
         self.kind = code or self.code
         self.retryable = retryable
         self.ambiguous = ambiguous

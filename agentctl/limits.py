@@ -35,6 +35,10 @@ APPROVAL_EXPIRES_SECONDS_MAX: Final = 30 * 86_400
 TOOL_FILE_BYTES_MAX: Final = 1 << 20
 FILE_BYTES_MAX: Final = 16 << 20
 OUTPUT_BYTES_MAX: Final = 16 << 20
+# What a program may print where its action declares no bound of its own.
+PROCESS_STREAM_BYTES: Final = 1 << 20
+PROCESS_COMBINED_BYTES: Final = 2 << 20
+PROCESS_ARGUMENTS_MAX: Final = 1024
 # One artifact is read whole into memory, like the file that it is made of.
 ARTIFACT_BYTES_MAX: Final = 16 << 20
 

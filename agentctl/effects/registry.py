@@ -29,12 +29,26 @@ def _fake() -> Executor:
     return FakeProvider()
 
 
+def _shell() -> Executor:
+    from agentctl.effects.processes.shell import ShellExec
+
+    return ShellExec()
+
+
+def _extension() -> Executor:
+    from agentctl.effects.processes.extension import ProcessExtension
+
+    return ProcessExtension()
+
+
 _MAKERS: dict[str, Callable[[], Executor]] = {
     "builtin.read": _files("ReadFile"),
     "builtin.write": _files("WriteFile"),
     "builtin.workspace.read": _files("ReadFileTool"),
     "builtin.workspace.write": _files("WriteFileTool"),
     "builtin.echo": _files("Echo"),
+    "builtin.shell.exec": _shell,
+    "extension.process": _extension,
     "model.fake": _fake,
 }
 

@@ -16,6 +16,7 @@ from attr import define, evolve, field, frozen
 from agentctl.engine.kinds import PROCESS_KINDS
 from agentctl.engine.pricing import Prices
 from agentctl.jsonvalue import canonical
+from agentctl.limits import PROCESS_COMBINED_BYTES
 from agentctl.machines.names import EffectStates
 from agentctl.value import Value
 
@@ -45,7 +46,6 @@ RAISABLE: Final = (
 
 # A rough measure that errs upwards for prose; the provider's own count replaces it.
 CHARACTERS_PER_TOKEN: Final = 4
-_DEFAULT_PROCESS_BYTES: Final = 2 << 20
 
 
 def dimension_of(limit: str) -> str:
@@ -250,4 +250,4 @@ def _count(usage: JsonObject, name: str) -> int:
 def _output_limit(body: Mapping[str, JsonValue]) -> int:
     limits = body.get("limits")
     found = limits.get("combinedOutputLimitBytes") if isinstance(limits, dict) else None
-    return found if isinstance(found, int) else _DEFAULT_PROCESS_BYTES
+    return found if isinstance(found, int) else PROCESS_COMBINED_BYTES

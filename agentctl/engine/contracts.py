@@ -43,7 +43,7 @@ _TURN: Final = _object(
 _OUTPUTS: Final[Mapping[str, JsonValue]] = {
     "builtin.read": _READ,
     "builtin.write": _FILE,
-    "builtin.shell.exec": {"type": "object"},
+    "builtin.shell.exec": _object(exitCode=_COUNT, stdout=_TEXT, stderr=_TEXT),
     "builtin.long_term_memory.read": True,
     "builtin.long_term_memory.write": True,
     "builtin.long_term_memory.search": True,

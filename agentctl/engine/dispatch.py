@@ -30,12 +30,16 @@ if TYPE_CHECKING:
 
 @frozen(eq=False, repr=False)
 class Landing(Value):
-    """How one dispatch ended: a value, an error, or neither when time or a person ended it."""
+    """How one dispatch ended: a value, an error, or neither when time or a person ended it.
+
+    `observed` is what the executor knew when it was cut short.
+    """
 
     value: JsonValue = None
     error: EffectError | None = None
     timed_out: bool = False
     interrupted: bool = False
+    observed: JsonValue = None
 
     @property
     def is_confirmed(self) -> bool:
@@ -160,7 +164,11 @@ class Dispatcher:
         if landing.error is not None:
             redact_error(self._vault, landing.error)
             return landing
-        return evolve(landing, value=redact_value(self._vault, landing.value))
+        return evolve(
+            landing,
+            value=redact_value(self._vault, landing.value),
+            observed=redact_value(self._vault, landing.observed),
+        )
 
     async def _execute(self, flight: Flight) -> Landing:
         """Run one executor under its deadline."""
@@ -190,14 +198,14 @@ class Dispatcher:
         except asyncio.CancelledError:
             if self._runner.interruption is None:
                 raise
-            return Landing(interrupted=True)
+            return Landing(interrupted=True, observed=context.observed)
         except EffectError as error:
             return Landing(error=error)
         except (StoreError, LeaseLost):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it was, the ledger must say so
             if deadline.expired() and isinstance(error, TimeoutError):
-                return Landing(timed_out=True)
+                return Landing(timed_out=True, observed=context.observed)
             return Landing(error=_unexpected(error))
 
     def _land(self, scheduler: Scheduler, flight: Flight, landing: Landing) -> None:
@@ -205,9 +213,9 @@ class Dispatcher:
         if flight.shelf is not None and not landing.is_confirmed:
             flight.shelf.clear()
         if landing.timed_out:
-            scheduler.time_out(flight, now)
+            scheduler.time_out(flight, now, landing.observed)
         elif landing.interrupted:
-            scheduler.interrupt(flight, now)
+            scheduler.interrupt(flight, now, landing.observed)
         elif landing.error is not None:
             scheduler.crash(flight, landing.error, now)
         else:

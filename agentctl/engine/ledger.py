@@ -92,4 +92,7 @@ def error_json(error: BaseException) -> JsonObject:
     body: JsonObject = {"code": str(code), "message": str(error) or type(error).__name__}
     if getattr(error, "retryable", False):
         body["retryable"] = True
+    detail = getattr(error, "detail", None)
+    if detail:
+        body["detail"] = detail
     return body

@@ -72,6 +72,8 @@ class EffectContext(Value):
     `artifacts` keeps exact bytes, which the run refers to once the effect is confirmed.
     `secrets` gives the values that the document refers to. Results, errors, progress and
     artifacts may hold them: the dispatcher redacts all of it before anything is stored.
+    `observed` is what the executor knows of an effect that is cut short; it is kept with the
+    error.
     """
 
     workspace: str
@@ -80,6 +82,7 @@ class EffectContext(Value):
     emit: Callable[[str, JsonValue], Awaitable[None]]
     artifacts: ArtifactShelf
     secrets: SecretSource
+    observed: dict[str, JsonValue] = field(factory=dict)
 
 
 class SecretSource(Protocol):

@@ -124,8 +124,8 @@ class Scheduler:
         self._move_effect(flight, event, now, error=error_json(error))
         self._after_failure(flight, error, event, now)
 
-    def time_out(self, flight: Flight, now: Instant) -> None:
-        """Record that an effect missed its deadline."""
+    def time_out(self, flight: Flight, now: Instant, observed: JsonValue = None) -> None:
+        """Record that an effect missed its deadline, and what was seen of it until then."""
         assert flight.effect is not None
         assert flight.request is not None
         error = EffectError(
@@ -133,15 +133,18 @@ class Scheduler:
             f"{flight.request.timeout_seconds:g} s",
             code="timeout",
             retryable=True,
+            detail=observed,
         )
         event = timeout_event(flight.effect)
         self._move_effect(flight, event, now, error=error_json(error))
         self._after_failure(flight, error, event, now)
 
-    def interrupt(self, flight: Flight, now: Instant) -> None:
-        """Record that an effect was cancelled in mid-flight."""
+    def interrupt(self, flight: Flight, now: Instant, observed: JsonValue = None) -> None:
+        """Record that an effect was cancelled in mid-flight, and what was seen of it."""
         assert flight.effect is not None
         error: JsonObject = {"code": "cancelled", "message": "cancelled in mid-flight"}
+        if observed:
+            error["detail"] = observed
         self._move_effect(flight, interruption_event(flight.effect), now, error=error)
         flight.outcome = Interrupted()
 

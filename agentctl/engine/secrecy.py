@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agentctl.errors import EffectError
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -37,6 +39,8 @@ def redact_error(vault: SecretVault, error: AgentctlError) -> None:
     error.args = (error.message,)
     if error.help is not None:
         error.help = redaction.text(error.help)
+    if isinstance(error, EffectError):
+        error.detail = redaction.value(error.detail)
 
 
 class Progress:

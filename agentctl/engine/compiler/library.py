@@ -38,6 +38,12 @@ class ActionEntry(Value):
     file: str
     place: str
 
+    def place_of_default(self, key: str) -> str:
+        """Return where the document gives a default input: below `with`, or a field itself."""
+        given = self.definition["with"]
+        inside = isinstance(given, dict) and key in given
+        return f"{self.place}.with.{key}" if inside else f"{self.place}.{key}"
+
 
 @frozen(kw_only=True, eq=False, repr=False)
 class AgentEntry(Value):

@@ -64,13 +64,23 @@ def action_entry(name: str, action: Action, file: str, place: str) -> ActionEntr
     return ActionEntry(
         name=name,
         kind=action.kind,
-        defaults=action.with_,
+        defaults=_defaults(action),
         timeout_seconds=action.timeout_seconds,
         idempotency=action.idempotency,
         definition=normal_object(action),
         file=file,
         place=place,
     )
+
+
+def _defaults(action: Action) -> JsonObject:
+    """Return the input that a task may replace; for a shell action its command line as well."""
+    if action.kind != "builtin.shell.exec":
+        return action.with_
+    line: JsonObject = {"command": action.command, "args": [*action.args]}
+    if action.cwd is not None:
+        line["cwd"] = action.cwd
+    return {**line, **action.with_}
 
 
 def add_pack_actions(library: Library, pack: ResolvedPack) -> None:

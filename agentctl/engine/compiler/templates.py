@@ -253,7 +253,7 @@ class _TaskCheck(_Check):
         """Check the defaults that the task does not replace."""
         for key, value in action.defaults.items():
             if key not in given:
-                self.value(value, action.file, f"{action.place}.with.{key}")
+                self.value(value, action.file, action.place_of_default(key))
 
     def _probe(self, action: ActionEntry) -> None:
         """Check the inputs and variables that the action's probe names; the rest is its own."""

@@ -17,6 +17,7 @@ from agentctl.clock import iso
 from agentctl.engine.apply import Work
 from agentctl.engine.artifacts import Shelf
 from agentctl.engine.finish import uncertain_effects
+from agentctl.engine.kinds import PROCESS_KINDS
 from agentctl.engine.ledger import error_json
 from agentctl.engine.operations.reconcile import (
     Finding,
@@ -266,11 +267,17 @@ class _Prober(Value):
             raise EffectError(denied, code="policy_denied")
         if facts.kind == ASSIGN:
             return {"output": asked}
+        hints: Mapping[str, object] = {"action": one.action}
+        if facts.kind in PROCESS_KINDS:
+            from agentctl.engine.programs.process import process_hints, process_input
+
+            hints = process_hints(one.definition)
+            asked = process_input(self.state.plan.definitions, one.definition, asked)
         shelf = Shelf(self.journal.artifacts, self.vault)
         context = EffectContext(
             workspace=self.state.run.workspace,
             definitions=self.state.plan.definitions,
-            hints={"action": one.action},
+            hints=hints,
             emit=_discard,
             artifacts=shelf,
             secrets=self.vault,

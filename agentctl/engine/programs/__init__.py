@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from agentctl.engine.kinds import kind_of
+from agentctl.engine.kinds import PROCESS_KINDS, kind_of
 from agentctl.engine.programs import pure
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ def effect_steps(context: TaskContext) -> Steps:
         from agentctl.engine.programs.agent import agent_steps
 
         return agent_steps(context)
+    if action_kind(context.state.plan, cast("str", context.task.uses_name)) in PROCESS_KINDS:
+        from agentctl.engine.programs.process import process_steps
+
+        return process_steps(context)
     from agentctl.engine.programs.actions import action_steps
 
     return action_steps(context)
