@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentctl.diagnostics import Diagnostic
-from agentctl.engine.document.core_schema import NULLS
 from agentctl.engine.document.model import Workflow
 from agentctl.engine.document.structure import structure
 from agentctl.engine.document.tree import is_legacy, parse_tree
+from agentctl.text.core_schema import NULLS
 from agentctl.text.nodes import Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:

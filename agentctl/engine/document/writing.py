@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from agentctl.engine.document.core_schema import NotJson, core_value
+from agentctl.text.core_schema import NotJson, core_value
 from agentctl.text.nodes import Scalar, Sequence
 
 if TYPE_CHECKING:
