@@ -5,15 +5,12 @@ Above: the readers, the check and the renderers. Below: the vocabulary.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from attr import define, field, frozen
 
-from agentctl.agentfiles.vocabulary import in_order
+from agentctl.agentfiles.powers import powers_of, scopes_of
 from agentctl.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Format = Literal[
     "claude",
@@ -67,7 +64,7 @@ class Token(Value):
 class Grant(Value):
     """What a file lets an agent do.
 
-    `scopes_lower` is what it surely grants: the most that may be given in its name.
+    The bounds are kept as powers (`edit.change`), and read as scopes (`edit`). `scopes_lower` is what it surely grants: the most that may be given in its name.
     `scopes_upper` is what it may grant, or `all` where that cannot be told.
     `extras` are powers outside the seven scopes (`web`, `mcp:SERVER/TOOL`, `unknown:NAME`) and
     remarks on them. `limits` are bounds that the host keeps (`no-write`, `asks:bash`); to lose one
@@ -77,16 +74,26 @@ class Grant(Value):
     format: Format
     state: GrantKind
     tokens: tuple[Token, ...] = ()
-    scopes_lower: tuple[str, ...] = ()
-    scopes_upper: Upper = ()
+    powers_lower: frozenset[str] = frozenset()
+    powers_upper: frozenset[str] | Literal["all"] = frozenset()
     extras: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
     @property
+    def scopes_lower(self) -> tuple[str, ...]:
+        """What the file surely grants, in the fixed order."""
+        return scopes_of(self.powers_lower)
+
+    @property
+    def scopes_upper(self) -> Upper:
+        """What the file may grant, in the fixed order, or `all`."""
+        return ALL if self.powers_upper == ALL else scopes_of(self.powers_upper)
+
+    @property
     def is_open(self) -> bool:
         """Whether more may be granted than the file says."""
-        return self.scopes_upper == ALL
+        return self.powers_upper == ALL
 
 
 @define(eq=False, repr=False)
@@ -106,9 +113,18 @@ class Draft:
         """Take a token: what it grants counts in both bounds, unless it is denied."""
         self.tokens.append(token)
         if not token.is_denied:
-            self.lower.update(token.scopes)
-            self.upper.update(token.scopes)
+            self.lower |= self._powers(token)
+            self.upper |= self._powers(token)
             self.add(*token.extras)
+
+    def doubt(self, token: Token) -> None:
+        """Take a token that counts in the upper bound alone."""
+        self.tokens.append(token)
+        self.upper |= self._powers(token)
+        self.add(*token.extras)
+
+    def _powers(self, token: Token) -> frozenset[str]:
+        return powers_of(self.format, token.text, token.scopes, token.extras)
 
     def add(self, *extras: str) -> None:
         """Add extras; `all` opens the upper bound."""
@@ -132,8 +148,8 @@ class Draft:
             format=self.format,
             state=state,
             tokens=tuple(self.tokens),
-            scopes_lower=in_order(self.lower),
-            scopes_upper=ALL if self.is_open else in_order(self.upper | self.lower),
+            powers_lower=frozenset(self.lower),
+            powers_upper=ALL if self.is_open else frozenset(self.upper),
             extras=tuple(self.extras),
             limits=tuple(self.limits),
             problems=tuple(self.problems),
@@ -152,11 +168,6 @@ class Draft:
             format=self.format,
             state="unreadable",
             tokens=tuple(self.tokens),
-            scopes_upper=ALL,
+            powers_upper=ALL,
             problems=tuple(self.problems),
         )
-
-
-def listed(tokens: Iterable[str]) -> str:
-    """Return names as a sentence lists them."""
-    return ", ".join(tokens) or "nothing"

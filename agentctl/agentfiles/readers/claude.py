@@ -135,9 +135,7 @@ def _take(draft: Draft, token: Token, denied: dict[str, Written]) -> None:
     elif base in _DISPATCH and _DISPATCH & denied.keys():
         # The two names are one tool, but some versions compare the names alone.
         draft.note("doubtful", f"{base} is denied under its other name only", _place(token))
-        draft.tokens.append(token)
-        draft.upper.update(token.scopes)
-        draft.add(*token.extras)
+        draft.doubt(token)
     else:
         draft.take(token)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from agentctl.agentfiles.header import at, text_of
 from agentctl.agentfiles.model import ALL, Token
 from agentctl.agentfiles.names import CLAUDE_ALL, COPILOT, COPILOT_SETS
+from agentctl.agentfiles.powers import whole
 from agentctl.agentfiles.readers.common import (
     report_keys,
     take_named,
@@ -70,7 +71,7 @@ def _close_empty_roster(head: Head, draft: Draft) -> None:
     """Take dispatch from the lower bound: an empty roster leaves nobody to start."""
     node = head.get("agents")
     if isinstance(node, Sequence) and not node.items:
-        draft.lower.discard("agent")
+        draft.lower -= whole(("agent",))
 
 
 def _token(draft: Draft, one: Written) -> Token:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from attr import frozen
 
 from agentctl.agentfiles.model import Token
+from agentctl.agentfiles.powers import powers_of
 from agentctl.value import Value
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def take_extensions(draft: Draft, extensions: Sequence[Extension | None]) -> Non
     known = [one for one in extensions if one is not None]
     developer = next((one for one in known if _is_shipped(one, "developer")), None)
     if developer is not None and not any(one.name == "analyze" for one in known):
-        draft.upper.update(("read", "search"))
+        draft.upper |= powers_of("goose", "analyze", ())
         draft.note(
             "doubtful",
             "analyze is added beside developer unless it is listed with an allowlist that "

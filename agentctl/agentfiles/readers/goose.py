@@ -93,7 +93,9 @@ def _take_sub_recipes(head: Head, draft: Draft) -> None:
     for item in node.items if isinstance(node, Sequence) else []:
         name = text_of(item.entries.get("name")) if isinstance(item, Mapping) else None
         # An open `summon` dispatches to everybody, so single names would say less.
-        extras = () if "agent" in draft.lower and not _targets(draft) else (f"agents:{name}",)
+        extras = (
+            () if "agent.start" in draft.lower and not _targets(draft) else (f"agents:{name}",)
+        )
         draft.take(Token(name or "sub_recipes", *at(item), ("agent",), extras if name else ()))
     if node is not None and not isinstance(node, Sequence):
         draft.is_open = True
