@@ -145,6 +145,13 @@ def bounds(limit: str, grant: Grant) -> bool:
     return bool(bounded_powers(limit) & powers or frozenset(grant.extras).intersection(extras))
 
 
+def is_limit(text: str) -> bool:
+    """Return whether a text is a limit that the check knows."""
+    kind, _, rest = text.partition(":")
+    is_rule = kind in ("pattern", "asks") and rest.partition(" ")[0] in OPENCODE
+    return text in _ENVELOPE or is_rule
+
+
 def bounded_powers(limit: str) -> frozenset[str]:
     """Return the powers that a limit bounds."""
     if limit in _ENVELOPE:

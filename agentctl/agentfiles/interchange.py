@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from attr import frozen
 
 from agentctl.agentfiles.agent import AgentFile, Handoff
+from agentctl.agentfiles.check import is_limit
 from agentctl.agentfiles.mcp import server_problems
 from agentctl.agentfiles.model import ALL, FORMATS, Grant, Problem
 from agentctl.agentfiles.powers import scopes_of, whole
@@ -249,6 +250,8 @@ def _grant(value: object) -> Grant | None:
     )  # fmt: skip
     lower, extras, limits = lists
     if not is_known or powers is None or lower is None or extras is None or limits is None:
+        return None
+    if not all(map(is_limit, limits)):
         return None
     return Grant(
         format=told["format"],

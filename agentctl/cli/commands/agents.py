@@ -21,7 +21,11 @@ AgentPath = Annotated[
 ]
 FormatOption = Annotated[
     str | None,
-    typer.Option("--format", metavar="NAME", help="The file's format. [default: by its place]"),
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="The format of the files given. [default: by their places]",
+    ),
 ]
 To = Annotated[
     str,
@@ -105,13 +109,14 @@ def diff(
     other: Annotated[
         str, typer.Argument(metavar="OTHER", help="Another agent file.", show_default=False)
     ],
+    format: FormatOption = None,
 ) -> int:
     """Show what a second agent file grants beside a first; exit with 1 when it may be more."""
     from agentctl.agentfiles.changes import changes
     from agentctl.agentfiles.check import check_no_widening
     from agentctl.cli import agent_files
 
-    source, target = agent_files.load(file).grant, agent_files.load(other).grant
+    source, target = (agent_files.load(one, format).grant for one in (file, other))
     verdict, found = check_no_widening(source, target), changes(source, target)
     data = agent_files.verdict_data(file, other, verdict, found)
     lines = agent_files.change_lines(file, other, found)
