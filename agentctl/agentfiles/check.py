@@ -36,6 +36,7 @@ _REMARKS: Final = (
     "permission:plan",
 )
 _ENVELOPE: Final = frozenset({"no-write", "no-network", "permission:plan"})
+_DENIED_SERVER: Final = "minus:mcp__"
 _WRITING: Final = whole(("edit", "execute", "retrieval")) | {"execute.control"}
 
 
@@ -140,20 +141,33 @@ def _lost_limits(source: Grant, target: Grant) -> tuple[str, ...]:
 
 def bounds(limit: str, grant: Grant) -> bool:
     """Return whether a grant may hold something that a limit bounds."""
+    if limit.startswith(_DENIED_SERVER):
+        return any(limits_server(limit, one) for one in grant.extras)
     powers = frozenset() if grant.powers_upper == ALL else grant.powers_upper
     extras = () if limit in _ENVELOPE else _governed(limit)[1]
     return bool(bounded_powers(limit) & powers or frozenset(grant.extras).intersection(extras))
+
+
+def limits_server(limit: str, extra: str) -> bool:
+    """Return whether a denied name such as `minus:mcp__x__y` takes from an extra `mcp:x/*`."""
+    if not limit.startswith(_DENIED_SERVER) or not extra.startswith("mcp:"):
+        return False
+    denied = limit.removeprefix(_DENIED_SERVER).partition("__")[0]
+    server = extra.removeprefix("mcp:").partition("/")[0]
+    return "*" in denied or server in (denied, "*")
 
 
 def is_limit(text: str) -> bool:
     """Return whether a text is a limit that the check knows."""
     kind, _, rest = text.partition(":")
     is_rule = kind in ("pattern", "asks") and rest.partition(" ")[0] in OPENCODE
-    return text in _ENVELOPE or is_rule
+    return text in _ENVELOPE or is_rule or text.startswith(_DENIED_SERVER)
 
 
 def bounded_powers(limit: str) -> frozenset[str]:
     """Return the powers that a limit bounds."""
+    if limit.startswith(_DENIED_SERVER):
+        return frozenset()
     if limit in _ENVELOPE:
         return _WRITING
     scopes, extras = _governed(limit)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SUFFIXES = {"goose": ".yaml", "codex": ".toml", "copilot": ".agent.md"}
 
 
-def read_text(path: str) -> str:
+def source_text(path: str) -> str:
     """Return a file's text. Raises SourceError."""
     from agentctl.cli.evidence import read_bounded
 
@@ -48,7 +48,7 @@ def known_format(name: str) -> Format:
 
 def load(path: str, format: str | None = None) -> AgentFile:
     """Return the agent of a file. Raises SourceError and UsageError."""
-    text = read_text(path)
+    text = source_text(path)
     found = known_format(format) if format else detect_format(os.path.abspath(path), text)
     if found is None:
         raise UsageError(

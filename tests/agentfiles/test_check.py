@@ -164,6 +164,36 @@ def test_what_is_wider_below_a_scope_is_found(
     assert verdict.widened == (widened,)
 
 
+def test_a_server_that_is_denied_in_part_is_not_granted_whole() -> None:
+    head = "tools: Read, mcp__x\nmcpServers: {y: {command: z}}\ndisallowedTools: mcp__x__a, mcp__y"
+    agent = read_agent(f"---\n{head}\n---\n", "claude")
+    for format in ("claude", "copilot", "gemini"):
+        text, _ = render_agent(agent, format)
+        assert read_grants(text, format).extras == ()
+    wider = read_grants("---\ntools: Read, mcp__x\n---\n", "claude")
+    assert check_no_widening(agent.grant, wider).widened == ("without minus:mcp__x__a",)
+
+
+def test_a_tool_that_is_denied_in_part_is_not_surely_granted() -> None:
+    head = "tools: Read, Bash\ndisallowedTools: Bash(rm:*)"
+    granted = read_grants(f"---\n{head}\n---\n", "claude")
+    assert (granted.scopes_lower, granted.scopes_upper) == (("read",), ("read", "execute"))
+
+
+def test_two_extensions_of_one_name_grant_nothing_for_sure() -> None:
+    entry = "{type: builtin, name: developer, available_tools: [write]}"
+    granted = read_grants(f"title: t\nextensions: [{entry}, {entry}]\n", "goose")
+    assert (granted.scopes_lower, granted.scopes_upper) == ((), "all")
+
+
+def test_a_pattern_of_actions_denies_what_it_fits() -> None:
+    rules = "{'*': allow, 'bas?': deny, 'w*': deny, edit: {'**': deny}}"
+    granted = read_grants(f"---\npermission: {rules}\n---\n", "opencode")
+    assert granted.scopes_lower == ("read", "search", "todo", "agent")
+    given = {one.text for one in granted.tokens if not one.is_denied}
+    assert not given & {"bash", "edit", "webfetch", "websearch"}
+
+
 def test_the_sandbox_of_a_shell_may_not_get_lost() -> None:
     text = 'name = "a"\ndescription = "d"\ndeveloper_instructions = "x"\n'
     source = read_grants(f'{text}sandbox_mode = "read-only"\n', "codex")

@@ -34,7 +34,13 @@ FORMAT = st.sampled_from(FORMATS)
 def files(draw: st.DrawFn) -> tuple[str, Format]:
     """Return a file that its format mostly reads."""
     format: Format = draw(FORMAT)
-    names = draw(LISTED)
+    own = sorted({one["token"] for one in document()["tool_names"] if one["format"] == format})
+    is_strange = draw(st.integers(0, 3)) == 0
+    names = (
+        draw(st.lists(st.sampled_from(own), max_size=6))
+        if own and not is_strange
+        else draw(LISTED)
+    )
     if format == "codex":
         mode = draw(st.sampled_from(["read-only", "workspace-write", "danger-full-access"]))
         head = 'name = "a"\ndescription = "d"\ndeveloper_instructions = "x"\n'

@@ -72,6 +72,9 @@ def _denied(head: Head, draft: Draft) -> dict[str, Written] | None:
     for one in sorted(names, key=lambda name: name.text):
         draft.tokens.append(Token(one.text, *one.place, is_denied=True))
         draft.add(f"minus:{one.text}")
+        if one.text.startswith("mcp__"):
+            # A server that is granted whole is then granted in part, wherever it is named.
+            draft.limit(f"minus:{one.text}")
     return {one.text: one for one in names}
 
 
@@ -135,6 +138,9 @@ def _take(draft: Draft, token: Token, denied: dict[str, Written]) -> None:
     elif base in _DISPATCH and _DISPATCH & denied.keys():
         # The two names are one tool, but some versions compare the names alone.
         draft.note("doubtful", f"{base} is denied under its other name only", _place(token))
+        draft.doubt(token)
+    elif any(name.startswith(f"{base}(") for name in denied):
+        draft.note("doubtful", f"{base} is denied in part", _place(token))
         draft.doubt(token)
     else:
         draft.take(token)

@@ -77,13 +77,16 @@ class Extension(Value):
 
 def take_extensions(draft: Draft, extensions: Sequence[Extension | None]) -> None:
     """Take all extensions of a recipe; None is one that cannot be read."""
+    known = [one for one in extensions if one is not None]
+    names = [one.name for one in known]
     for one in extensions:
         if one is None:
             draft.is_open = True
             draft.note("doubtful", "an extension entry could not be read", (1, 1))
+        elif names.count(one.name) > 1:
+            _open(draft, one, f"{one.name}: two entries have this name; one may hide the other")
         else:
             _take(draft, one)
-    known = [one for one in extensions if one is not None]
     developer = next((one for one in known if _is_shipped(one, "developer")), None)
     if developer is not None and not any(one.name == "analyze" for one in known):
         draft.upper |= powers_of("goose", "analyze", ())

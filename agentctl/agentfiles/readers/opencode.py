@@ -128,9 +128,7 @@ def _effect(node: Node, name: str) -> str:
 
 
 def _fits(rule: _Rule, action: str) -> bool:
-    if "*" not in rule.action:
-        return rule.action == action
-    pattern = ".*".join(re.escape(part) for part in rule.action.split("*"))
+    pattern = re.escape(rule.action).replace(r"\*", ".*").replace(r"\?", ".")
     return re.fullmatch(pattern, action) is not None
 
 
@@ -141,7 +139,7 @@ def _answer(rules: list[_Rule], action: str, default: str | None) -> _Answer:
     for rule in rules:
         if not _fits(rule, action):
             continue
-        if rule.resource == "*":
+        if not rule.resource.strip("*"):
             answer = _Answer(rule.effect, rule.place)
         else:
             # A rule with a pattern leaves the rest as it was.

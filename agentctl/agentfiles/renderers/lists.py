@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from agentctl.agentfiles.check import targets
+from agentctl.agentfiles.check import limits_server, targets
 from agentctl.agentfiles.names import COPILOT_SETS, OPENCODE
 from agentctl.agentfiles.palette import palette
 from agentctl.agentfiles.quoting import quoted
@@ -113,7 +113,8 @@ def _servers(agent: AgentFile) -> list[tuple[str, str]]:
     for extra in agent.grant.extras:
         server, _, tool = extra.removeprefix("mcp:").partition("/")
         is_named = NAME.fullmatch(server) and (tool == "*" or NAME.fullmatch(tool))
-        if extra.startswith("mcp:") and is_named:
+        is_whole = not any(limits_server(one, extra) for one in agent.grant.limits)
+        if extra.startswith("mcp:") and is_named and is_whole:
             found.append((server, tool))
     return found
 

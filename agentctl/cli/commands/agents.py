@@ -148,7 +148,7 @@ def import_agents(
     from agentctl.jsonvalue import parse_json
 
     try:
-        document = parse_json(agent_files.read_text(file))
+        document = parse_json(agent_files.source_text(file))
     except (ValueError, RecursionError) as error:
         raise InterchangeRefused([f"{file} is not JSON: {error}"]) from None
     format = agent_files.known_format(to)
