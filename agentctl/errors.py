@@ -8,7 +8,7 @@ The families answer the caller's question, and each has one exit code::
         SourceError         2   a file that the document names cannot be captured
           SourceMissing     2   it does not exist
         UnknownApproval, UnknownEffect, ResultMissing, ResultRefused, EvidenceRefused,
-        CompensationRefused, DecisionsRefused
+        CompensationRefused, DecisionsRefused, WideningRefused, InterchangeRefused
       StateError            3   legal, but not now
         IllegalTransition   3   the machine does not declare this move
         RunHeld             3   another live process owns the run
@@ -143,6 +143,22 @@ class DecisionsRefused(UsageError):
         self.problems = tuple(problems)
         told = "; ".join(f"{place + 1}: {error.message}" for place, error in self.problems)
         super().__init__(f"nothing was recorded; finding {told}", run_id=run_id)
+
+
+class WideningRefused(UsageError):
+    """An agent would get more than its file surely grants, or the format cannot say less."""
+
+    code = "would_widen"
+
+
+class InterchangeRefused(UsageError):
+    """An interchange document cannot be used; `problems` has each by its path."""
+
+    code = "invalid_interchange"
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(self.problems))
 
 
 class StateError(AgentctlError):

@@ -32,6 +32,7 @@ COMMANDS: Final = (
     "effects",
     "reconcile",
     "artifacts",
+    "agents",
     "verify",
     "db",
     "doctor",

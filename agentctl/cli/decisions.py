@@ -95,10 +95,10 @@ class Decisions(Value):
 def read_decisions(file: str) -> Decisions:
     """Read a file of findings. Raises EvidenceRefused, and DocumentError with every problem."""
     from agentctl.cli.evidence import read_bounded
-    from agentctl.engine.document.nodes import Sequence as SequenceNode
     from agentctl.engine.document.reader import TreePlaces
     from agentctl.engine.document.structure import structure
     from agentctl.engine.document.tree import parse_tree
+    from agentctl.text.nodes import Sequence as SequenceNode
 
     raw = read_bounded(file, "--decisions", "EVIDENCE_BYTES_MAX", EVIDENCE_BYTES_MAX)
     tree = parse_tree(raw, file)

@@ -29,17 +29,36 @@ TOP = {
 PORTS = {"engine.ports", "engine.records"}
 ALLOWED = {
     "base": {"base"},
+    "text": {"base", "text"},
+    "agentfiles": {"base", "text", "agentfiles"},
     "machines": {"base", "machines"},
-    "engine": {"base", "machines", "engine", *PORTS},
+    "engine": {"base", "text", "agentfiles", "machines", "engine", *PORTS},
     "effects": {"base", "machines", "effects", *PORTS},
     "store": {"base", "machines", "store", *PORTS},
     "top": {"base", "machines", "engine", "effects", "store", "cli", "top", *PORTS},
-    "cli": {"base", "machines", "engine", "effects", "store", "cli", "top", *PORTS},
+    "cli": {
+        "base",
+        "text",
+        "agentfiles",
+        "machines",
+        "engine",
+        "effects",
+        "store",
+        "cli",
+        "top",
+        *PORTS,
+    },
 }
 # `referencing` is the part of jsonschema that its validators take.
 IMPORT_NAMES = {"attrs": "attr", "python-statemachine": "statemachine", "pyyaml": "yaml"}
 # The machines are compiled by a command, which is the only reader of the library.
+_PURE = {
+    "asyncio", "httpx", "os", "pathlib", "random", "secrets", "socket", "sqlite3", "subprocess",
+    "time", "uuid",
+}  # fmt: skip
 OUTSIDE = {
+    "text": _PURE,
+    "agentfiles": _PURE,
     "engine": {
         "asyncio.subprocess", "httpx", "os", "pathlib", "random", "secrets", "socket", "sqlite3",
         "subprocess", "time", "uuid",

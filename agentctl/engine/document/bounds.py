@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentctl.engine.document.nodes import Sequence
+from agentctl.text.nodes import Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentctl.diagnostics import DiagnosticCode
-    from agentctl.engine.document.nodes import Node
+    from agentctl.text.nodes import Node
 
 
 def broken_bound(

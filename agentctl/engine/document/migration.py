@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentctl.diagnostics import Diagnostic
-from agentctl.engine.document.core_schema import NULLS
 from agentctl.engine.document.model import Workflow
-from agentctl.engine.document.nodes import Mapping, Scalar, Sequence
 from agentctl.engine.document.structure import structure
 from agentctl.engine.document.tree import is_legacy, parse_tree
+from agentctl.text.core_schema import NULLS
+from agentctl.text.nodes import Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
-    from agentctl.engine.document.nodes import Node
+    from agentctl.text.nodes import Node
 
 _DROPPED = ("defaults", "promptCache", "mcpServers", "a2aAgents", "packs", "version")
 

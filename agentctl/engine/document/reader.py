@@ -13,18 +13,18 @@ from attr import frozen
 
 from agentctl.diagnostics import Diagnostic, has_errors
 from agentctl.engine.document.model import PackManifest, Workflow
-from agentctl.engine.document.nodes import Mapping, Scalar, Sequence
 from agentctl.engine.document.structure import Placed, json_value, structure
 from agentctl.engine.document.tree import is_legacy, parse_tree
 from agentctl.errors import DocumentError
 from agentctl.suggest import did_you_mean, nearest
+from agentctl.text.nodes import Mapping, Scalar, Sequence
 from agentctl.value import Value
 
 if TYPE_CHECKING:
     from agentctl.diagnostics import DiagnosticCode
-    from agentctl.engine.document.nodes import Node, Place
     from agentctl.engine.document.pack_model import PackLock
     from agentctl.jsonvalue import JsonObject
+    from agentctl.text.nodes import Node, Place
 
 WORKFLOW_VERSIONS = ("agentctl.dev/v1", "agentctl.dev/v1alpha1")
 PACK_VERSIONS = ("agentctl.dev/pack/v1", "agentctl.dev/pack/v1alpha1")

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Union, cast, get_args, ge
 
 from attr import NOTHING, fields, has, resolve_types
 
-from agentctl.engine.document.core_schema import EXACT_INTEGER_MAX
 from agentctl.engine.document.fields import BOUNDS, MEANING, default_of, document_name
 from agentctl.engine.document.model import Action, Workflow
 from agentctl.engine.document.normal import to_json
@@ -28,6 +27,7 @@ from agentctl.engine.document.rules import (
     PROCESS_KINDS,
     shown_name,
 )
+from agentctl.text.core_schema import EXACT_INTEGER_MAX
 
 if TYPE_CHECKING:
     from attr import Attribute

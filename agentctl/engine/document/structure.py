@@ -15,26 +15,26 @@ from cattrs import BaseConverter
 
 from agentctl.diagnostics import Diagnostic
 from agentctl.engine.document.bounds import broken_bound
-from agentctl.engine.document.core_schema import (
+from agentctl.engine.document.fields import BOUNDS, document_name
+from agentctl.engine.document.rules import broken_rules
+from agentctl.suggest import did_you_mean
+from agentctl.text.core_schema import (
     EXACT_INTEGER_MAX,
     NULLS,
     YAML_1_1_BOOLEANS,
     NotJson,
     core_value,
 )
-from agentctl.engine.document.fields import BOUNDS, document_name
-from agentctl.engine.document.nodes import Mapping, Scalar, Sequence
-from agentctl.engine.document.rules import broken_rules
-from agentctl.suggest import did_you_mean
+from agentctl.text.nodes import Mapping, Scalar, Sequence
 from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from agentctl.diagnostics import DiagnosticCode
-    from agentctl.engine.document.nodes import Node
     from agentctl.engine.document.rules import Broken
     from agentctl.jsonvalue import JsonValue
+    from agentctl.text.nodes import Node
 
     Hook = Callable[["Placed", Any], Any]
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from attr import frozen
 
 from agentctl.diagnostics import Diagnostic
-from agentctl.engine.document.builder import TreeBuilder
-from agentctl.engine.document.nodes import Refused
-from agentctl.engine.document.yaml_text import place_of, read_yaml
 from agentctl.limits import DOCUMENT_BYTES_MAX
+from agentctl.text.builder import TreeBuilder
+from agentctl.text.nodes import Refused
+from agentctl.text.yaml_text import place_of, read_yaml
 from agentctl.value import Value
 
 if TYPE_CHECKING:
     from agentctl.diagnostics import DiagnosticCode
-    from agentctl.engine.document.nodes import Mapping, Node
+    from agentctl.text.nodes import Mapping, Node
 
 
 @frozen(eq=False, repr=False)
@@ -50,7 +50,7 @@ def is_legacy(root: Mapping) -> bool:
 
 def _build(text: str) -> TreeBuilder:
     if text.lstrip(" \t\r\n")[:1] in ("{", "["):
-        from agentctl.engine.document.json_text import NotJson, read_json
+        from agentctl.text.json_text import NotJson, read_json
 
         builder = TreeBuilder()
         try:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from agentctl.engine.document.core_schema import NotJson, core_value
-from agentctl.engine.document.nodes import Scalar, Sequence
+from agentctl.text.core_schema import NotJson, core_value
+from agentctl.text.nodes import Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentctl.engine.document.nodes import Node
+    from agentctl.text.nodes import Node
 
 _WIDTH = 99
 _OTHER_BREAKS = frozenset("\r\x85\u2028\u2029")

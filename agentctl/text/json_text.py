@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from attr import define, field
 
-from agentctl.engine.document.nodes import Mapping, Refused, Sequence
+from agentctl.text.nodes import Mapping, Refused, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentctl.engine.document.builder import TreeBuilder
-    from agentctl.engine.document.nodes import Place
+    from agentctl.text.builder import TreeBuilder
+    from agentctl.text.nodes import Place
 
 _BLANK = r"([ \t\r\n]*)"
 _STRING = (

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 from attr import define, field
 
-from agentctl.engine.document.nodes import Mapping, Refused, Scalar, Sequence
 from agentctl.limits import (
     DOCUMENT_DEPTH_MAX,
     DOCUMENT_NODE_CHARACTERS,
     DOCUMENT_NODES_MAX,
     DOCUMENT_PATH_CHARACTERS_MAX,
 )
+from agentctl.text.nodes import Mapping, Refused, Scalar, Sequence
 
 if TYPE_CHECKING:
-    from agentctl.engine.document.nodes import Node, Place
+    from agentctl.text.nodes import Node, Place
 
 _TOO_DEEP = f"the document is nested more than {DOCUMENT_DEPTH_MAX} levels deep"
 _TOO_MANY = (

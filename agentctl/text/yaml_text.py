@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import yaml
 from yaml.reader import Reader
 
-from agentctl.engine.document.nodes import Mapping, Refused, Sequence
+from agentctl.text.nodes import Mapping, Refused, Sequence
 
 if TYPE_CHECKING:
-    from agentctl.engine.document.builder import TreeBuilder
-    from agentctl.engine.document.nodes import Place
+    from agentctl.text.builder import TreeBuilder
+    from agentctl.text.nodes import Place
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # YAML 1.2.2, production c-printable, negated; compiling it again would cost milliseconds.
