@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from agentctl.clock import Clock
-    from agentctl.effects.functions import FunctionAction
+    from agentctl.effects.functions import FunctionAction, RunsIn
     from agentctl.engine.events import Listener, RunOutcome
     from agentctl.engine.operations.raising import BudgetRaise
     from agentctl.engine.plan import Plan
@@ -113,7 +113,7 @@ class Engine(Deciding):
         name: str,
         *,
         idempotency: Idempotency = "at_most_once",
-        thread: bool = True,
+        runs_in: RunsIn = "thread",
         probe: JsonObject | None = None,
         secrets: Mapping[str, JsonObject] | None = None,
     ) -> Callable[[F], F]:
@@ -123,8 +123,9 @@ class Engine(Deciding):
         that stays the same over every attempt to do this one effect. `idempotency` decides
         what happens after a crash between dispatch and confirmation: pure, idempotent and
         keyed functions are called again, at_most_once ones never, and wait for a person. A
-        plain function runs in a thread unless `thread` is false. `probe` is what a document
-        declares for its actions: `{uses, with, mode}`. `secrets` maps parameters to references
+        plain function runs in a thread; with `runs_in="loop"` on the event loop itself, and
+        with `runs_in="process"` in a process of its own, which a deadline or a cancellation
+        kills: choose that for one that computes. `probe` is what a document declares for its actions: `{uses, with, mode}`. `secrets` maps parameters to references
         such as `{"env": "API_TOKEN"}`: they are given the value at each call, and no workflow,
         record or message ever holds it.
         """
@@ -145,7 +146,8 @@ class Engine(Deciding):
                 input_schema=schema,
                 check=checker(schema),
                 is_async=iscoroutinefunction(call),
-                in_thread=thread,
+                runs_in=runs_in,
+                place=_place_of(call) if runs_in == "process" else None,
                 wants_key=wants_key(call),
                 probe=probe,
                 secrets=dict(secrets or {}),
@@ -370,6 +372,12 @@ class Engine(Deciding):
         policy = cast("JsonObject", plan.definitions["policy"])
         base = Path(workspace or self._workspace or Path.cwd())
         return os.path.realpath(base / cast("str", policy["workspaceRoot"]))
+
+
+def _place_of(call: Callable[..., object]) -> dict[str, str]:
+    from agentctl.effects.processes.calling import locate
+
+    return locate(call)
 
 
 def _timer_of(clock: Clock) -> Timer:

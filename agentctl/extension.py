@@ -24,8 +24,9 @@ from attr import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentctl.jsonvalue import JsonObject, JsonValue
+    from agentctl.jsonvalue import JsonValue
 
+JsonObject: TypeAlias = "dict[str, JsonValue]"
 PROTOCOL: Final = "agentctl.dev/process-extension/v1"
 _USAGE: Final = "this is an agentctl extension: give --agentctl-handshake or --agentctl-invoke"
 

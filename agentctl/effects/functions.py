@@ -1,13 +1,13 @@
 """Registered Python functions as effects, for services that embed the engine.
 
 Above: the runner. A function may be async or plain; a plain one runs in a thread, so that it
-cannot stop the loop. An exception is a definite failure unless it says otherwise by raising
+cannot stop the loop, or in a process of its own, so that it can be stopped itself. An exception is a definite failure unless it says otherwise by raising
 EffectError with `ambiguous`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from attr import field, frozen
 
@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 
+RunsIn = Literal["thread", "loop", "process"]
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class FunctionAction(Value):
     """A function under the name that workflows use; `wants_key`: it takes `idempotency_key`.
 
     `probe` is how to ask whether a call happened, as a document declares it. `secrets` are
-    references by the parameter that is given the value; they are no part of the input.
+    references by the parameter that is given the value; they are no part of the input. `place`
+    is where a process of its own finds the function.
     """
 
     name: str
@@ -38,7 +42,8 @@ class FunctionAction(Value):
     input_schema: JsonObject
     check: Callable[[JsonObject], list[str]]
     is_async: bool
-    in_thread: bool = True
+    runs_in: RunsIn = "thread"
+    place: dict[str, str] | None = None
     wants_key: bool = False
     probe: JsonObject | None = None
     secrets: Mapping[str, JsonObject] = field(factory=dict)
@@ -64,7 +69,7 @@ class FunctionExecutor:
             arguments["idempotency_key"] = effect.idempotency_key
         if action.secrets:
             arguments.update(await _resolve(action, context))
-        return _json(name, await _call(action, arguments))
+        return _json(name, await _call(action, arguments, context))
 
 
 async def _resolve(action: FunctionAction, context: EffectContext) -> dict[str, str]:
@@ -92,10 +97,14 @@ def _json(name: str, result: object) -> JsonValue:
     return value
 
 
-async def _call(action: FunctionAction, arguments: JsonObject) -> object:
+async def _call(action: FunctionAction, arguments: JsonObject, context: EffectContext) -> object:
+    if action.place is not None:
+        from agentctl.effects.processes.calling import call_in_process
+
+        return await call_in_process(action.place, arguments, context)
     if action.is_async:
         return await cast("Awaitable[object]", action.call(**arguments))
-    if not action.in_thread:
+    if action.runs_in == "loop":
         return action.call(**arguments)
     import asyncio  # late: compiling needs no event loop
 

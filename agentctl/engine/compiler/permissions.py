@@ -44,6 +44,10 @@ class PermissionStage(Value):
             self._secret(secret, self.file, place)
         for action in self.library.actions.values():
             self._action(action)
+        if any(one.kind == "builtin.shell.exec" for one in self.library.actions.values()):
+            from agentctl.engine.compiler.processes import check_shell_inputs
+
+            check_shell_inputs(self.library, self.spec.policy.process_allowlist, self.report)
         self._remotes()
         self._warn(policy)
 
