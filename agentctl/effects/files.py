@@ -23,6 +23,7 @@ from agentctl.effects.paths import (
     split,
 )
 from agentctl.errors import EffectError
+from agentctl.folders import make_folder
 from agentctl.limits import FILE_BYTES_MAX, TOOL_FILE_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def _read(root: str, parts: tuple[str, ...], path: str, limit_bytes: int) -> byt
 
 def _replace(root: str, parts: tuple[str, ...], path: str, data: bytes) -> None:
     with _explained(path):
-        os.makedirs(root, exist_ok=True)
+        make_folder(root, 0o777)
         folder = open_folder(root, parts[:-1], create=True)
         try:
             _write_beside(folder, parts[-1], data)

@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 from agentctl.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
+from agentctl.folders import make_folder
 from agentctl.store.filesystem import refuse_shared
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def explain(error: sqlite3.Error, path: Path, busy_timeout_ms: int) -> StoreErro
 def _make_file(path: Path) -> None:
     """Make the file readable by its owner alone before SQLite can make it otherwise."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
