@@ -127,13 +127,6 @@ class Disk:
             if _reachable(path, names)
         }
 
-    @property
-    def is_certain(self) -> bool:
-        """Whether nothing can be lost."""
-        return not any(self.renames.values()) and not any(
-            node.changes for node in self.names.values()
-        )
-
     def _name(self, path: str, node: Node | None) -> None:
         _set(self.names, path, node)
         self.renames.setdefault(os.path.dirname(path), []).append((path, node))
