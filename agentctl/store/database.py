@@ -7,6 +7,7 @@ what to do about it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import threading
@@ -33,6 +34,8 @@ STATEMENTS_CACHED = 64
 _PAUSE_SECONDS = 0.001
 # How long SQLite waits for the write lock at a time: it asks after 1, 3 and 8 ms.
 _TURN_MS = 8
+# No thread may connect to a new file before the one that made it has closed it.
+_MAKING = threading.Lock()
 
 
 class Database:
@@ -209,10 +212,19 @@ def explain(error: sqlite3.Error, path: Path, busy_timeout_ms: int) -> StoreErro
 
 
 def _make_file(path: Path) -> None:
-    """Make the file readable by its owner alone before SQLite can make it otherwise."""
+    """Make the file readable by its owner alone before SQLite can make it otherwise.
+
+    One that exists is not opened: to close it again would take away the locks that other
+    connections of this process have on it, and another process could then remove the log that
+    they write to. Source: sqlite.org/howtocorrupt.html, section 2.2.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
         make_folder(path.parent)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        with _MAKING, contextlib.suppress(FileExistsError):
+            os.close(os.open(path, flags, 0o600))
+        if not os.access(path, os.R_OK | os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise StoreReadOnly(
