@@ -223,6 +223,8 @@ def _make_file(path: Path) -> None:
         make_folder(path.parent)
         with _MAKING, contextlib.suppress(FileExistsError):
             os.close(os.open(path, flags, 0o600))
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not os.access(path, os.R_OK | os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except (OSError, ValueError) as error:
