@@ -46,6 +46,11 @@ class Load(NamedTuple):
     waits_ms: list[float]
     seconds: float
 
+    @property
+    def failed(self) -> list[Ended]:
+        """Whoever ended badly or complained."""
+        return [one for one in (*self.workers, *self.commands) if one.code or one.errors]
+
     def wait_ms(self, share: float) -> float:
         """Return the time within which a share of the commits was done."""
         return self.waits_ms[min(int(len(self.waits_ms) * share), len(self.waits_ms) - 1)]
@@ -60,15 +65,14 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         load = put(Path(folder), given.processes, given.threads, given.runs)
-    failed = [one for one in (*load.workers, *load.commands) if one.code]
-    for one in failed:
+    for one in load.failed:
         print(f"{' '.join(one.command)}: exit code {one.code}\n{one.errors}", file=sys.stderr)
     print(f"{given.processes} processes x {given.threads} threads x {given.runs} runs")
     print(f"{'all runs':24} {load.seconds:10.3f} s")
     print(f"{'commands beside them':24} {len(load.commands):10}")
     for name, share in (("median", 0.5), ("p99", 0.99), ("longest", 1.0)):
         print(f"{f'wait for commit, {name}':24} {load.wait_ms(share):10.3f} ms")
-    sys.exit(bool(failed))
+    sys.exit(bool(load.failed))
 
 
 def put(folder: Path, processes: int, threads: int, runs: int) -> Load:
