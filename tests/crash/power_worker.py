@@ -3,7 +3,8 @@
     python power_worker.py FOLDER GROUPS
 
 It runs one workflow of GROUPS groups: a file is written and read back, three effects go on side
-by side, and a loop goes round twice. The database lies in a folder that is not there yet. One
+by side, and a loop goes round twice. Some files are there already when they are written, left by
+somebody who did not wait for the disk. The database lies in a folder that is not there yet. One
 line of JSON tells every commit once it has returned, and every effect as it is dispatched:
 
     {"run": ID, "committed": {"MACHINE ENTITY": VERSION, …}}
@@ -85,14 +86,16 @@ def group(number: int) -> list[dict[str, Any]]:
     """Return the tasks of one group; it begins when the one before has ended."""
     before = [f"again-{number - 1}"] if number else []
     path = f"out/{number % 3}/{number}.txt"
+    written = {"path": path, "content": content(number)}
+    tasks: list[dict[str, Any]] = []
+    if number % 4 == 3:
+        scribble = f"scribble-{number}"
+        tasks = [{"id": scribble, "uses": "action:scribble", "needs": before, "with": written}]
+        before = [scribble]
     marks = [f"mark-{number}-{place}" for place in range(3)]
     return [
-        {
-            "id": f"write-{number}",
-            "uses": "action:save",
-            "needs": before,
-            "with": {"path": path, "content": content(number)},
-        },
+        *tasks,
+        {"id": f"write-{number}", "uses": "action:save", "needs": before, "with": written},
         {
             "id": f"read-{number}",
             "uses": "action:fetch",
@@ -147,6 +150,10 @@ def main() -> None:
         async def mark(line: str, idempotency_key: str) -> dict[str, str]:
             tell(dispatched=idempotency_key)
             return {"line": line}
+
+        @engine.action("scribble", idempotency="idempotent", thread=False)
+        def scribble(path: str, content: str) -> None:
+            (workspace / path).write_text(content, encoding="utf-8")
 
         outcome = engine.start_sync(engine.load(document(groups)))
     assert outcome.exit_code == 0, outcome
