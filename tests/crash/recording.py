@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
     Kind = Literal["write", "cut", "file", "folder", "rename", "remove", "sync", "synced", "said"]
 
-CALLS = (
+_CALLS = (
     "open,openat,creat,mkdir,mkdirat,write,pwrite64,writev,pwritev,pwritev2,truncate,ftruncate,"
     "fallocate,copy_file_range,sendfile,fsync,fdatasync,sync_file_range,rename,renameat,"
     "renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,rmdir"
 )
+# Not every processor has every one of them.
+_WANTED = ",".join(f"?{name}" for name in _CALLS.split(","))
 # A line has every text in hexadecimal, so that brackets, commas and quotes delimit only.
 _CALL = re.compile(r"(\w+)\((.*?)\)\s+= (-?\d+)")
 _TEXT = re.compile(r'(?:"((?:\\x..)*)"|<((?:\\x..)*)>)')
@@ -55,7 +57,7 @@ def record(command: Sequence[str], folder: Path, trace: Path) -> list[Event]:
         "-s",
         str(_STRING_MAX),
         "-e",
-        f"trace={CALLS}",
+        f"trace={_WANTED}",
         "-o",
         str(trace),
     ]
@@ -133,7 +135,7 @@ class Reader:
             yield from self._below("folder", paths[0])
         elif name in ("unlink", "unlinkat", "rmdir"):
             yield from self._below("remove", paths[0])
-        elif name in ("rename", "renameat"):
+        elif name in ("rename", "renameat", "renameat2"):
             target = os.fsdecode(paths[1]).removeprefix(self._root)
             yield from self._below("rename", paths[0], target=target)
         else:
@@ -159,7 +161,7 @@ class Reader:
 
 def _joined(name: str, texts: list[bytes]) -> list[bytes]:
     """Return the paths of a call; those of an …at call are relative to the folder before."""
-    if not name.endswith("at"):
+    if not name.endswith(("at", "at2")):
         return texts
     return [os.path.join(*texts[place : place + 2]) for place in range(0, len(texts), 2)]
 
