@@ -150,7 +150,7 @@ class Disk:
 
 
 def write_out(tree: Tree, folder: Path) -> None:
-    """Lay a tree down in an empty folder."""
+    """Lay a tree down in a folder."""
     for path, data in sorted(tree.items()):
         if data is None:
             os.makedirs(folder / path, exist_ok=True)

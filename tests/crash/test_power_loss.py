@@ -48,6 +48,7 @@ GROUPS = 24
 POINTS_MIN = 2000
 PARTS = 2
 MEMORY = Path("/dev/shm")
+OPENED = tuple(f"{DATABASE}{end}" for end in ("", "-wal", "-shm", "-journal"))
 LOOKED_AT = (f"{DATABASE}.artifacts/", f"{WORKSPACE}/")
 
 pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is missing")
@@ -113,10 +114,12 @@ class Found:
 
 
 class Inspector:
-    """Opens trees; where the same bytes come up again it knows what it found in them."""
+    """Opens trees in one folder; where the same bytes come up again it knows what they hold."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._there: Tree = {}
+        self._digests: dict[str, bytes] = {}
         self._known: dict[bytes, Found] = {}
         self.opened = 0
 
@@ -124,32 +127,55 @@ class Inspector:
         """Return what a tree's database holds; nothing when there is none yet."""
         if str(DATABASE) not in tree:
             return Found()
+        self._lay(tree)
         self.opened += 1
-        place = self._folder / str(self.opened)
-        write_out(tree, place)
-        store = open_store(place / DATABASE, clock=ManualClock(), durability="normal")
+        place = self._folder / DATABASE
+        store = open_store(place, clock=ManualClock(), durability="normal")
         try:
             # Folded in, the database is what the log and the file come to together.
             store.database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            key = _key(tree, (place / DATABASE).read_bytes())
+            key = self._key(place.read_bytes())
             if key not in self._known:
-                self._known[key] = Found().look(store, place / WORKSPACE)
+                self._known[key] = Found().look(store, self._folder / WORKSPACE)
             return self._known[key]
         finally:
             store.close()
-            shutil.rmtree(place)
+
+    def _lay(self, tree: Tree) -> None:
+        """Make the folder hold a tree; what opening changes, the database's files, is new."""
+        for path in OPENED:
+            _remove(self._folder / path)
+        for path in sorted(self._there.keys() - tree.keys(), reverse=True):
+            del self._there[path], self._digests[path]
+            _remove(self._folder / path)
+        new: Tree = {
+            path: data
+            for path, data in tree.items()
+            if path not in self._there or self._there[path] != data
+        }
+        write_out(new, self._folder)
+        for path, data in new.items():
+            if path not in OPENED:
+                self._there[path] = None if data is None else bytes(data)
+                self._digests[path] = hashlib.sha256(data or b"").digest()
+
+    def _key(self, database: bytes) -> bytes:
+        """Return a digest of all that is looked at: a database, its artifacts, the workspace.
+
+        What interrupted ingestions leave in `incoming` is looked at by nobody.
+        """
+        found = hashlib.sha256(database)
+        for path, digest in sorted(self._digests.items()):
+            if path.startswith(LOOKED_AT) and "/incoming/" not in path:
+                found.update(path.encode() + b"\0" + digest)
+        return found.digest()
 
 
-def _key(tree: Tree, database: bytes) -> bytes:
-    """Return a digest of all that is looked at: a database, its artifacts, the workspace.
-
-    What interrupted ingestions leave in `incoming` is looked at by nobody.
-    """
-    found = hashlib.blake2b(database)
-    for path, data in tree.items():
-        if path.startswith(LOOKED_AT) and "/incoming/" not in path:
-            found.update(path.encode() + b"\0" + hashlib.blake2b(data or b"").digest())
-    return found.digest()
+def _remove(place: Path) -> None:
+    if place.is_dir():
+        place.rmdir()
+    else:
+        place.unlink(missing_ok=True)
 
 
 @pytest.fixture
