@@ -22,6 +22,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from load import put
+
 HERE = Path(__file__).resolve().parent
 HELLO = HERE.parent / "examples" / "hello.yaml"
 AGENTCTL = str(Path(sys.executable).parent / "agentctl")
@@ -48,6 +50,7 @@ def main() -> int:
         *_syncs(),
         *_size_and_memory(),
         *_cold_starts(3 if options.quick else 15),
+        *_load(10 if options.quick else 100),
     ]
     for figure in figures:
         print(_line(figure))
@@ -154,6 +157,20 @@ def _size_and_memory() -> list[Figure]:
     return [
         Figure("database bytes per task with an effect", growth, "bytes", 1500.0),
         Figure("peak memory, 1,000 effects", many["peakMemoryMiB"], "MiB", 45.0),
+    ]
+
+
+def _load(runs: int) -> list[Figure]:
+    """Put a load of 16 writers on one database; the waits depend on the disk, and are told."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = put(Path(folder), 4, 4, runs)
+    if found.failed:
+        print(*map(str, found.failed), sep="\n", file=sys.stderr)
+    return [
+        Figure(f"16 writers, {16 * runs:,} runs", found.seconds, "s", None),
+        Figure("16 writers, failed processes", len(found.failed), "processes", 0),
+        Figure("16 writers, wait for commit, median", found.wait_ms(0.5), "ms", None),
+        Figure("16 writers, wait for commit, p99", found.wait_ms(0.99), "ms", None),
     ]
 
 

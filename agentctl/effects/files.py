@@ -14,6 +14,7 @@ import os
 from typing import TYPE_CHECKING, cast
 
 from agentctl.effects.paths import (
+    READ,
     Missing,
     PathProblem,
     TooLarge,
@@ -23,6 +24,7 @@ from agentctl.effects.paths import (
     split,
 )
 from agentctl.errors import EffectError
+from agentctl.folders import make_folder
 from agentctl.limits import FILE_BYTES_MAX, TOOL_FILE_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -103,6 +105,8 @@ def write_text(context: EffectContext, path: str, content: str) -> JsonObject:
     context.artifacts.keep(data, _logical(context.workspace, root, parts), TEXT)
     if before != data:
         _replace(root, parts, path, data)
+    else:
+        _settle(root, parts, path)
     return _record(
         {"path": path, **_facts(data)},
         changed=before != data,
@@ -196,10 +200,28 @@ def _read(root: str, parts: tuple[str, ...], path: str, limit_bytes: int) -> byt
 
 def _replace(root: str, parts: tuple[str, ...], path: str, data: bytes) -> None:
     with _explained(path):
-        os.makedirs(root, exist_ok=True)
+        make_folder(root, 0o777)
         folder = open_folder(root, parts[:-1], create=True)
         try:
             _write_beside(folder, parts[-1], data)
+        finally:
+            os.close(folder)
+
+
+def _settle(root: str, parts: tuple[str, ...], path: str) -> None:
+    """Bring a file to the disk that holds the right bytes already.
+
+    Whoever left it there may have died, or not have waited, before it was certain.
+    """
+    with _explained(path):
+        folder = open_folder(root, parts[:-1])
+        try:
+            file = os.open(parts[-1], READ, dir_fd=folder)
+            try:
+                os.fsync(file)
+            finally:
+                os.close(file)
+            os.fsync(folder)
         finally:
             os.close(folder)
 

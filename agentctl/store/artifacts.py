@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from attr import frozen
 
 from agentctl.errors import ArtifactDamaged, UnknownArtifact, UsageError
+from agentctl.folders import sync_folder
 from agentctl.machines.names import ArtifactStates
 from agentctl.store.rows import artifact_from
 from agentctl.store.statements import SQL
@@ -184,15 +185,6 @@ def copy_blob(blobs: Blobs, digest: str, target: Path, *, mode: int = 0o600) -> 
                 os.unlink(target)
             raise
     return size_bytes
-
-
-def sync_folder(folder: Path) -> None:
-    """Bring a folder's entries to the disk. Raises OSError."""
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _damaged(digest: str, problem: str) -> ArtifactDamaged:

@@ -23,6 +23,7 @@ import time
 from typing import TYPE_CHECKING
 
 from agentctl.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
+from agentctl.folders import make_folder, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,17 +72,17 @@ class Blobs:
         with self._explained():
             # Its own bytes may have been damaged since; then the good ones take their place.
             if _holds_exactly(place, data):
-                _sync(place.parent)
+                sync_folder(place.parent)
                 return digest
             part = self._write_part(data)
             try:
-                _make_folder(place.parent)
+                make_folder(place.parent)
                 os.replace(part, place)
             except BaseException:
                 with contextlib.suppress(OSError):
                     os.unlink(part)
                 raise
-            _sync(place.parent)
+            sync_folder(place.parent)
         return digest
 
     def path_of(self, digest: str) -> Path:
@@ -180,14 +181,14 @@ class Blobs:
         )
 
     def _open_lock(self) -> int:
-        _make_folder(self.root)
+        make_folder(self.root)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(self.root / LOCK, flags, 0o600)
 
     def _write_part(self, data: bytes) -> Path:
         """Write bytes to a fresh file of `incoming/`, and to the disk."""
         folder = self.root / INCOMING
-        _make_folder(folder)
+        make_folder(folder)
         name = f"{os.getpid()}-{threading.get_native_id()}-{time.monotonic_ns()}"
         part = folder / name
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -249,25 +250,8 @@ def _holds_exactly(place: Path, data: bytes) -> bool:
     return True
 
 
-def _make_folder(folder: Path) -> None:
-    """Make a folder that only its owner can enter, durably."""
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        return
-    _sync(folder.parent)
-
-
 def _names(folder: Path) -> list[str]:
     try:
         return sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
         return []
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -7,6 +7,7 @@ what to do about it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import threading
@@ -14,6 +15,7 @@ import time
 from typing import TYPE_CHECKING
 
 from agentctl.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
+from agentctl.folders import make_folder
 from agentctl.store.filesystem import refuse_shared
 
 if TYPE_CHECKING:
@@ -29,7 +31,11 @@ APPLICATION_ID = 0x61676374
 # appending; a checkpoint itself costs two or three syncs.
 CHECKPOINT_PAGES = 1000
 STATEMENTS_CACHED = 64
-_PAUSE_SECONDS = 0.005
+_PAUSE_SECONDS = 0.001
+# How long SQLite waits for the write lock at a time: it asks after 1, 3 and 8 ms.
+_TURN_MS = 8
+# No thread may connect to a new file before the one that made it has closed it.
+_MAKING = threading.Lock()
 
 
 class Database:
@@ -55,11 +61,28 @@ class Database:
 
     def writing(self) -> Transaction:
         """Hold the write lock for one transaction: committed at the end, or rolled back."""
-        return Transaction(self, "BEGIN IMMEDIATE", "COMMIT")
+        return Transaction(self, self.begin_writing, "COMMIT")
 
     def reading(self) -> Transaction:
         """Read a consistent snapshot."""
-        return Transaction(self, "BEGIN", "ROLLBACK")
+        return Transaction(self, self.begin_reading, "ROLLBACK")
+
+    def begin_reading(self) -> None:
+        """Begin a transaction that takes its snapshot with the first read."""
+        self.connection.execute("BEGIN")
+
+    def begin_writing(self) -> None:
+        """Take the write lock, asking for it often.
+
+        SQLite itself asks less and less often, at last ten times a second: among many writers on
+        a slow disk one of them may then never meet a moment when the lock is free.
+        """
+        execute = self.connection.execute
+        execute(f"PRAGMA busy_timeout={min(_TURN_MS, self.busy_timeout_ms)}")
+        try:
+            self._until_free(self.connection, "BEGIN IMMEDIATE")
+        finally:
+            execute(f"PRAGMA busy_timeout={self.busy_timeout_ms}")
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in by the last one to leave."""
@@ -99,21 +122,24 @@ class Database:
             raise StoreCorrupt(
                 f"{self.path} is a database of another program", help="choose another --db"
             )
-        self._set_journal(connection, "WAL" if wal else "DELETE")
+        # SQLite itself does not wait for this when others open a new file too.
+        self._until_free(connection, f"PRAGMA journal_mode={'WAL' if wal else 'DELETE'}")
         connection.execute(f"PRAGMA synchronous={self.durability.upper()}")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
 
-    def _set_journal(self, connection: sqlite3.Connection, mode: str) -> None:
-        """Choose the journal; SQLite itself does not wait when others open a new file too."""
-        give_up_at = time.monotonic() + self.busy_timeout_ms / 1000
+    def _until_free(self, connection: sqlite3.Connection, statement: str) -> None:
+        """Execute a statement again while others hold the file, as long as anybody may wait."""
+        give_up_at = 0.0
         while True:
             try:
-                connection.execute(f"PRAGMA journal_mode={mode}")
+                connection.execute(statement)
                 return
             except sqlite3.OperationalError as error:
                 is_busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-                if not is_busy or time.monotonic() >= give_up_at:
+                now = time.monotonic()
+                give_up_at = give_up_at or now + self.busy_timeout_ms / 1000
+                if not is_busy or now >= give_up_at:
                     raise
             time.sleep(_PAUSE_SECONDS)
 
@@ -121,7 +147,7 @@ class Database:
 class Transaction:
     """A transaction as a context; written out, since every commit of a run passes here."""
 
-    def __init__(self, database: Database, begin: str, end: str) -> None:
+    def __init__(self, database: Database, begin: Callable[[], None], end: str) -> None:
         self._database = database
         self._begin = begin
         self._end = end
@@ -131,7 +157,7 @@ class Transaction:
         database = self._database
         database.lock.acquire()
         try:
-            database.connection.execute(self._begin)
+            self._begin()
         except BaseException as error:
             database.lock.release()
             raise self._explained(error) from error
@@ -186,10 +212,21 @@ def explain(error: sqlite3.Error, path: Path, busy_timeout_ms: int) -> StoreErro
 
 
 def _make_file(path: Path) -> None:
-    """Make the file readable by its owner alone before SQLite can make it otherwise."""
+    """Make the file readable by its owner alone before SQLite can make it otherwise.
+
+    One that exists is not opened: to close it again would take away the locks that other
+    connections of this process have on it, and another process could then remove the log that
+    they write to. Source: sqlite.org/howtocorrupt.html, section 2.2.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        make_folder(path.parent)
+        with _MAKING, contextlib.suppress(FileExistsError):
+            os.close(os.open(path, flags, 0o600))
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not os.access(path, os.R_OK | os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise StoreReadOnly(

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from attr import frozen
 
 from agentctl.errors import ArtifactDamaged, StoreCorrupt, UsageError
-from agentctl.store.artifacts import copy_blob, sync_folder
+from agentctl.folders import sync_folder
+from agentctl.store.artifacts import copy_blob
 from agentctl.store.blobs import Blobs
 from agentctl.store.ingest import artifacts_beside
 from agentctl.store.migrate import NEWEST, check_recorded, schema_version
