@@ -175,7 +175,7 @@ def _replace(text: AnyStr, forms: _Forms[AnyStr]) -> AnyStr:
 
 def _all_spans(text: AnyStr, forms: _Forms[AnyStr]) -> list[Span]:
     """Return what a finished text must not show, sorted and merged."""
-    spans = _spans(text, forms)
+    spans: list[Span] = _spans(text, forms)
     cut = _open_end(text, forms, _TAIL_CHARACTERS_MIN)
     return spans if cut == len(text) else _merge([*spans, (cut, len(text))])
 
