@@ -62,7 +62,7 @@ class Readiness(Value):
 
 def examine(plan: Plan, workspace: Path) -> Readiness:
     """Look at every prerequisite that the plan names."""
-    secrets = _secrets(plan, workspace)
+    secrets = secrets_of(plan, workspace)
     found = [_look(one, secrets) for one in _needed(plan) if one.section != "process"]
     unverified: list[Check] = []
     for name, action in _definitions(plan, "actions"):
@@ -81,7 +81,7 @@ def examine(plan: Plan, workspace: Path) -> Readiness:
 
 def require_credentials(plan: Plan, workspace: Path) -> None:
     """Raise PrerequisiteError when a provider that the plan uses has no credential."""
-    secrets = _secrets(plan, workspace)
+    secrets = secrets_of(plan, workspace)
     found = [_look(one, secrets) for one in _needed(plan) if one.section == "provider"]
     missing = [one for one in found if one.status != PRESENT]
     if missing:
@@ -104,7 +104,8 @@ def _is_of(one: Credential, section: str, owner: str) -> bool:
     return (one.section, one.owner) == (section, owner)
 
 
-def _secrets(plan: Plan, workspace: Path) -> Secrets:
+def secrets_of(plan: Plan, workspace: Path) -> Secrets:
+    """Return what looks secrets up, as a run of the plan would."""
     policy = cast("JsonObject", plan.definitions["policy"])
     return Secrets(policy, os.path.realpath(workspace))
 

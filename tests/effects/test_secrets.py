@@ -16,12 +16,12 @@ from agentctl.limits import SECRET_BYTES_MAX
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentctl.jsonvalue import JsonObject
+    from agentctl.jsonvalue import JsonObject, JsonValue
 
 VALUE = "s3cret-of-the-test"
 
 
-def keeper(folder: Path, **policy: list[str]) -> Secrets:
+def keeper(folder: Path, **policy: JsonValue) -> Secrets:
     """Return secrets whose policy allows the folder `keys` and the shell."""
     allowed: JsonObject = {"secretFileRoots": ["keys"], "secretProcessAllowlist": ["sh"], **policy}
     return Secrets(allowed, str(folder))
@@ -160,17 +160,15 @@ def test_a_program_that_is_not_listed_is_denied(tmp_path: Path) -> None:
 
 def test_a_program_that_fails_is_slow_or_says_too_much_gives_nothing(tmp_path: Path) -> None:
     secrets = keeper(tmp_path, secretProcessAllowlist=["sh", "no-such-program"])
-    said = [
-        refused(secrets, reference).message
-        for reference in (
-            shell(f"echo {VALUE}; echo {VALUE} >&2; exit 3"),
-            shell(f"echo {VALUE}; sleep 60", timeoutSeconds=1),
-            shell(f"while :; do echo {VALUE}; done", outputLimitBytes=128),
-            shell(f"exec >&-; : {VALUE}; sleep 60", timeoutSeconds=1),
-            shell(":"),
-            {"process": {"command": "no-such-program"}},
-        )
+    references: list[JsonObject] = [
+        shell(f"echo {VALUE}; echo {VALUE} >&2; exit 3"),
+        shell(f"echo {VALUE}; sleep 60", timeoutSeconds=1),
+        shell(f"while :; do echo {VALUE}; done", outputLimitBytes=128),
+        shell(f"exec >&-; : {VALUE}; sleep 60", timeoutSeconds=1),
+        shell(":"),
+        {"process": {"command": "no-such-program"}},
     ]
+    said = [refused(secrets, reference).message for reference in references]
     assert said == [
         "the secret program 'sh' ended with exit code 3",
         "the secret program 'sh' did not end within 1 s",

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from agentctl.engine.ports import EffectContext, Executor
     from agentctl.engine.records import EffectRecord
-    from agentctl.jsonvalue import JsonValue
+    from agentctl.jsonvalue import JsonObject, JsonValue
 
 SECRET = 'Tr0ub4dor & "3"/\N{LATIN SMALL LETTER E WITH ACUTE}+'
 RAW = SECRET.encode()
-REFERENCE = {"env": "LEAKED_TOKEN"}
+REFERENCE: JsonObject = {"env": "LEAKED_TOKEN"}
 
 
 class Leaking:
@@ -35,7 +35,7 @@ class Leaking:
 
     async def execute(self, effect: EffectRecord, context: EffectContext) -> JsonValue:
         """Leak."""
-        await context.secrets.resolve(cast("Any", REFERENCE))
+        await context.secrets.resolve(REFERENCE)
         way = cast("dict[str, str]", effect.input)["path"]
         if way == "error":
             raise EffectError(f"login with {SECRET} failed", code="refused")
