@@ -95,7 +95,7 @@ class Deciding:
         for a person to ask. Raises UsageError for an unknown effect, and StateError for one
         that is not in doubt or has no probe.
         """
-        from agentctl.effects.secrets import open_secrets
+        from agentctl.effects.secrets import Secrets
         from agentctl.engine.operations.probing import probe, probe_operations
 
         def executors(plan: Plan) -> Mapping[str, Executor]:
@@ -103,7 +103,7 @@ class Deciding:
 
         mode: Mode = "automatic" if automatic else "manual"
         return await probe(
-            run_id, self.store, self._clock, executors, open_secrets, wanted=effects, mode=mode
+            run_id, self.store, self._clock, executors, Secrets, wanted=effects, mode=mode
         )
 
     async def _settles_itself(self, run_id: str) -> bool:

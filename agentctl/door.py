@@ -356,14 +356,14 @@ class Engine(Deciding):
         return executors
 
     def _make_ports(self, executors: Mapping[str, Executor]) -> RunPorts:
-        from agentctl.effects.secrets import open_secrets
+        from agentctl.effects.secrets import Secrets
         from agentctl.engine.runner import RunPorts
 
         return RunPorts(
             clock=self._clock,
             timer=self._timer,
             executors=executors,
-            open_vault=open_secrets,
+            open_secrets=Secrets,
             listeners=tuple(self._listeners),
         )
 

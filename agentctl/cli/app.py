@@ -36,6 +36,8 @@ COMMANDS: Final = (
     "verify",
     "db",
     "doctor",
+    "auth",
+    "providers",
     "machines",
     "schema",
     "migrate",

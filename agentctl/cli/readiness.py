@@ -15,22 +15,16 @@ from typing import TYPE_CHECKING, Final, cast
 
 from attr import field, frozen
 
+from agentctl.effects.secrets import Secrets
+from agentctl.engine.credentials import credentials_of, providers_in_use
 from agentctl.errors import PrerequisiteError
 from agentctl.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from agentctl.engine.credentials import Credential
     from agentctl.engine.plan import Plan
-    from agentctl.jsonvalue import JsonObject, JsonValue
+    from agentctl.jsonvalue import JsonObject
 
-DEFAULT_CREDENTIALS: Final = {
-    "openai": "OPENAI_API_KEY",
-    "openai_compatible": "OPENAI_API_KEY",
-    "azure_openai": "AZURE_OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-    "google": "GEMINI_API_KEY",
-}
 SCOPE: Final = (
     "static prerequisites of this machine only; "
     "this does not establish workflow execution readiness"
@@ -68,12 +62,14 @@ class Readiness(Value):
 
 def examine(plan: Plan, workspace: Path) -> Readiness:
     """Look at every prerequisite that the plan names."""
-    found = [*_credentials(plan), *_headers(plan)]
+    secrets = secrets_of(plan, workspace)
+    found = [_look(one, secrets) for one in _needed(plan) if one.section != "process"]
     unverified: list[Check] = []
     for name, action in _definitions(plan, "actions"):
         if action.get("kind") in _PROCESS_KINDS:
+            variables = [one for one in _needed(plan) if _is_of(one, "process", name)]
             checks, unknown = _process(name, action, workspace)
-            found += checks
+            found += [*checks, *(_look(one, secrets) for one in variables)]
             unverified += unknown
     for kind in ("mcpServers", "a2aPeers"):
         unverified += [
@@ -83,57 +79,42 @@ def examine(plan: Plan, workspace: Path) -> Readiness:
     return Readiness(checks=tuple(found), unverified=tuple(unverified))
 
 
-def require_credentials(plan: Plan) -> None:
+def require_credentials(plan: Plan, workspace: Path) -> None:
     """Raise PrerequisiteError when a provider that the plan uses has no credential."""
-    missing = [one for one in _credentials(plan) if one.status != PRESENT]
+    secrets = secrets_of(plan, workspace)
+    found = [_look(one, secrets) for one in _needed(plan) if one.section == "provider"]
+    missing = [one for one in found if one.status != PRESENT]
     if missing:
         raise PrerequisiteError(
             "; ".join(one.detail for one in missing),
-            help="`agentctl doctor FILE` lists everything that is missing",
+            help="`agentctl auth check FILE` says of each secret whether it can be found",
         )
 
 
-def _credentials(plan: Plan) -> Iterator[Check]:
-    """Look at the credential of each provider that a task's agent uses."""
-    agents = dict(_definitions(plan, "agents"))
-    used = {
-        cast("str", agents[task.uses_name].get("provider"))
-        for task in plan.tasks.values()
-        if task.uses_kind == "agent" and isinstance(task.uses_name, str)
-        if task.uses_name in agents
-    }
-    for name, provider in _definitions(plan, "providers"):
-        kind = cast("str", provider.get("kind"))
-        if name not in used or kind not in DEFAULT_CREDENTIALS:
-            continue
-        reference = provider.get("credential") or {"env": DEFAULT_CREDENTIALS[kind]}
-        yield _secret(f"provider:{name}:credential", reference, f"credential of {name}")
+def needed(plan: Plan, one: Credential) -> bool:
+    """Return whether a run needs a reference: that of a provider only when an agent asks it."""
+    return one.section != "provider" or one.owner in providers_in_use(plan)
 
 
-def _headers(plan: Plan) -> Iterator[Check]:
-    for section in ("mcpServers", "a2aPeers"):
-        for name, definition in _definitions(plan, section):
-            headers = cast("JsonObject", definition.get("headers") or {})
-            for header, reference in headers.items():
-                what = f"{section}:{name}:header:{header}"
-                yield _secret(what, reference, f"header {header} of {name}")
+def _needed(plan: Plan) -> list[Credential]:
+    return [one for one in credentials_of(plan) if needed(plan, one)]
 
 
-def _secret(name: str, reference: JsonValue, what: str) -> Check:
-    source = reference if isinstance(reference, dict) else {}
-    variable, file = source.get("env"), source.get("file")
-    if isinstance(variable, str):
-        status = PRESENT if os.environ.get(variable) else "missing"
-        return Check(name=name, status=status, detail=f"{what}: environment variable {variable}")
-    if isinstance(file, str):
-        status = PRESENT if Path(file).is_file() else "missing"
-        return Check(name=name, status=status, detail=f"{what}: file {file}")
-    process = source.get("process")
-    command = process.get("command") if isinstance(process, dict) else None
-    is_there = isinstance(command, str) and which(command) is not None
-    return Check(
-        name=name, status=PRESENT if is_there else "missing", detail=f"{what}: program {command}"
-    )
+def _is_of(one: Credential, section: str, owner: str) -> bool:
+    return (one.section, one.owner) == (section, owner)
+
+
+def secrets_of(plan: Plan, workspace: Path) -> Secrets:
+    """Return what looks secrets up, as a run of the plan would."""
+    policy = cast("JsonObject", plan.definitions["policy"])
+    return Secrets(policy, os.path.realpath(workspace))
+
+
+def _look(one: Credential, secrets: Secrets) -> Check:
+    """Look for a secret without its value: no file is read and no program started."""
+    problem = secrets.lacks(one.reference)
+    detail = f"{one.words}: {problem or one.source}"
+    return Check(name=one.name, status="missing" if problem else PRESENT, detail=detail)
 
 
 def _process(name: str, action: JsonObject, workspace: Path) -> tuple[list[Check], list[Check]]:
@@ -143,11 +124,6 @@ def _process(name: str, action: JsonObject, workspace: Path) -> tuple[list[Check
     if folder is None:
         detail = f"working directory {action.get('cwd')} inside the workspace"
         checks.append(Check(name=f"{prefix}:cwd", status="missing_or_denied", detail=detail))
-    environment = cast("JsonObject", action.get("env") or {})
-    checks += [
-        _secret(f"{prefix}:env:{variable}", reference, f"variable {variable} of action {name}")
-        for variable, reference in environment.items()
-    ]
     script, unknown = _arguments(prefix, action, folder)
     return checks + script, unknown
 

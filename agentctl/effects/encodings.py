@@ -1,33 +1,67 @@
 """The forms in which a secret value may appear in output: plain and commonly encoded.
 
-Above: `effects.redaction`. Pure. A form is left out when it is shorter than
-`SECRET_CHARACTERS_MIN`, like a value that is.
+Above: `effects.redaction`. Pure. A value with fewer than `SECRET_CHARACTERS_MIN` characters is
+ignored, because it would take ordinary text apart.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from html import escape
 from shlex import quote as shell_quote
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, overload
 from urllib.parse import quote, quote_plus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 SECRET_CHARACTERS_MIN: Final = 4
+# A line of a value with several, such as a private key, is looked for by itself.
+_LINE_CHARACTERS_MIN: Final = 8
 # What URL libraries leave as it is differs; these cover RFC 3986, paths, and ECMAScript.
 _URL_SAFE: Final = ("", "/", "!'()*", "!'()*/", ";/?:@&=+$,#!'()*")
 _BITS_PER_CHARACTER: Final = 6
+_BREAK: Final = r"\\r|\\n|[\r\n]"
+_TEXT_BREAKS: Final = re.compile(_BREAK)
+_DATA_BREAKS: Final = re.compile(_BREAK.encode())
 
 
-def forms_of(value: str) -> frozenset[str]:
-    """Return every form of a value that is worth looking for; none for a short value."""
-    if len(value) < SECRET_CHARACTERS_MIN:
-        return frozenset()
-    found = {value, *_escaped(value), *_url(value), *_hex(value), *_base64(value)}
-    return frozenset(one for one in found if len(one) >= SECRET_CHARACTERS_MIN)
+def forms_of(values: Iterable[str]) -> tuple[set[str], set[str]]:
+    """Return what some values look like in one piece, and in encodings that programs wrap.
+
+    Values and forms with fewer than SECRET_CHARACTERS_MIN characters are left out.
+    """
+    solid: set[str] = set()
+    wrapped: set[str] = set()
+    for value in values:
+        for part in _parts(value):
+            solid |= {part, *_escaped(part), *_url(part)}
+            wrapped |= {*_hex(part), *_base64(part)}
+    return _long_enough(solid), _long_enough(wrapped)
+
+
+@overload
+def line_breaks(text: str) -> re.Pattern[str]: ...
+@overload
+def line_breaks(text: bytes) -> re.Pattern[bytes]: ...
+def line_breaks(text: str | bytes) -> re.Pattern[str] | re.Pattern[bytes]:
+    """Return what finds line breaks in such a text, also those that JSON escapes."""
+    return _TEXT_BREAKS if isinstance(text, str) else _DATA_BREAKS
+
+
+def _parts(value: str) -> Iterator[str]:
+    """Yield a value, and each long line of one with several; nothing for a short value."""
+    if len(value) >= SECRET_CHARACTERS_MIN:
+        yield value
+    lines = value.splitlines()
+    if len(lines) > 1:
+        yield from (line for line in lines if len(line) >= _LINE_CHARACTERS_MIN)
+
+
+def _long_enough(forms: set[str]) -> set[str]:
+    return {one for one in forms if len(one) >= SECRET_CHARACTERS_MIN}
 
 
 def _escaped(value: str) -> Iterator[str]:

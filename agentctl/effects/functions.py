@@ -73,14 +73,8 @@ class FunctionExecutor:
 
 
 async def _resolve(action: FunctionAction, context: EffectContext) -> dict[str, str]:
-    """Look secrets up in a thread, because a file or a program may take its time."""
-    import asyncio  # late: compiling needs no event loop
-
     resolve = context.secrets.resolve
-    return {
-        name: await asyncio.to_thread(resolve, reference)
-        for name, reference in action.secrets.items()
-    }
+    return {name: await resolve(reference) for name, reference in action.secrets.items()}
 
 
 def _json(name: str, result: object) -> JsonValue:

@@ -74,6 +74,19 @@ def read_below(root: str, parts: Sequence[str], limit_bytes: int) -> bytes:
         os.close(descriptor)
 
 
+def look_below(root: str, parts: Sequence[str]) -> None:
+    """Raise as `read_below` does unless a regular file is there that may be read; read nothing."""
+    folder = open_folder(root, parts[:-1])
+    try:
+        descriptor = _open(parts[-1], folder, READ)
+    finally:
+        os.close(folder)
+    try:
+        _require_regular(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def open_folder(root: str, parts: Sequence[str], *, create: bool = False) -> int:
     """Open a folder below `root`, component by component; the caller closes it.
 
@@ -138,9 +151,13 @@ def _nearest_name(part: str, folder: int) -> str | None:
     return nearest(part, names)
 
 
-def _read_regular(descriptor: int, limit_bytes: int) -> bytes:
+def _require_regular(descriptor: int) -> None:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         raise PathProblem("is not a regular file")
+
+
+def _read_regular(descriptor: int, limit_bytes: int) -> bytes:
+    _require_regular(descriptor)
     chunks: list[bytes] = []
     # One byte more than allowed tells a file that is too large, or grows meanwhile.
     left = limit_bytes + 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from agentctl.effects.files import Echo, ReadFile, ReadFileTool, preview_write, text_record
-from agentctl.effects.secrets import open_secrets
+from agentctl.effects.secrets import Secrets
 from agentctl.engine.ports import EffectContext
 from agentctl.errors import EffectError
 
@@ -87,7 +87,7 @@ def preview_of_write(request: JsonObject, workspace: str, definitions: JsonObjec
         hints={},
         emit=_say_nothing,
         artifacts=_None(),
-        secrets=open_secrets(definitions, workspace),
+        secrets=Secrets(cast("JsonObject", definitions["policy"]), workspace),
     )
     path, content = request.get("path"), request.get("content")
     if not isinstance(path, str) or not isinstance(content, str):

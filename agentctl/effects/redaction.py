@@ -2,46 +2,69 @@
 
 Above: `effects.secrets`, and through the port the dispatcher. Below: `effects.encodings`, which
 says in what forms a value may appear. Every occurrence of every form becomes `[REDACTED]`;
-occurrences that overlap become one, so no part of either is left. A value with fewer than
-`SECRET_CHARACTERS_MIN` characters is ignored, because it would take ordinary text apart.
+occurrences that overlap become one, so no part of either is left. So does the beginning of a
+value at the end of a text, because output that was cut off may stop within one.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, AnyStr, Final, Generic
 
-from agentctl.effects.encodings import SECRET_CHARACTERS_MIN, forms_of
+from attr import frozen
+
+from agentctl.effects.encodings import forms_of, line_breaks
+from agentctl.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from agentctl.jsonvalue import JsonValue
 
-MARK: Final = "[REDACTED]"
+    Span = tuple[int, int]
+
+REDACTED: Final = "[REDACTED]"
+# So much of a value's beginning, at the end of a text, already says too much.
+_TAIL_CHARACTERS_MIN: Final = 6
+
+
+@frozen(eq=False, repr=False)
+class _Forms(Value, Generic[AnyStr]):
+    """What is looked for: forms that stand in one piece, and forms that may be wrapped."""
+
+    solid: Sequence[AnyStr]
+    wrapped: Sequence[AnyStr]
+    mark: AnyStr
+    half_break: AnyStr
 
 
 class Redactor:
     """Knows some values, and takes them out."""
 
-    __slots__ = ("_data_forms", "_forms")
+    __slots__ = ("_data", "_text")
 
     def __init__(self, values: Iterable[str]) -> None:
-        found = {form for value in values for form in forms_of(value)}
-        # The longest first only makes the order fixed: overlapping ones are merged anyway.
-        self._forms = tuple(sorted(found, key=lambda one: (-len(one), one)))
-        self._data_forms = tuple(one.encode("utf-8", "surrogatepass") for one in self._forms)
+        solid, wrapped = forms_of(values)
+        # A fixed order, the longest first: overlapping ones are merged whatever it is.
+        self._text: _Forms[str] = _Forms(_ordered(solid), _ordered(wrapped), REDACTED, "\\")
+        self._data: _Forms[bytes] = _Forms(
+            [_encoded(form) for form in self._text.solid],
+            [_encoded(form) for form in self._text.wrapped],
+            REDACTED.encode(),
+            b"\\",
+        )
 
     def __repr__(self) -> str:
         """Tell how many forms it looks for, and not which."""
-        return f"Redactor({len(self._forms)} forms)"
+        return f"Redactor({len(self._text.solid) + len(self._text.wrapped)} forms)"
 
     def text(self, text: str) -> str:
         """Return a text without the values."""
-        return _replace(text, self._forms, MARK)
+        return _replace(text, self._text)
 
     def data(self, data: bytes) -> bytes:
         """Return bytes without the values, which are looked for as UTF-8."""
-        return _replace(data, self._data_forms, MARK.encode())
+        return _replace(data, self._data)
 
     def value(self, value: JsonValue) -> JsonValue:
         """Return a JSON value without the values, in keys and numbers too; itself if clean."""
@@ -61,11 +84,11 @@ class Redactor:
 
     def stream(self) -> StreamRedactor[str]:
         """Return a redactor of a text that arrives piece by piece."""
-        return StreamRedactor(self._forms, MARK)
+        return StreamRedactor(self._text)
 
     def data_stream(self) -> StreamRedactor[bytes]:
         """Return a redactor of bytes that arrive piece by piece."""
-        return StreamRedactor(self._data_forms, MARK.encode())
+        return StreamRedactor(self._data)
 
     def _object(self, value: dict[str, JsonValue]) -> JsonValue:
         keys = [self.text(key) for key in value]
@@ -82,77 +105,126 @@ class StreamRedactor(Generic[AnyStr]):
     of a value.
     """
 
-    __slots__ = ("_covered", "_forms", "_held", "_mark")
+    __slots__ = ("_covered", "_forms", "_held")
 
-    _forms: Sequence[AnyStr]
-    _mark: AnyStr
+    _forms: _Forms[AnyStr]
     _held: AnyStr
 
-    def __init__(self, forms: Sequence[AnyStr], mark: AnyStr) -> None:
+    def __init__(self, forms: _Forms[AnyStr]) -> None:
         self._forms = forms
-        self._mark = mark
-        self._held = mark[:0]
+        self._held = forms.mark[:0]
         # How much of what is held belongs to an occurrence whose mark was given out already.
         self._covered = 0
 
     def __repr__(self) -> str:
         """Tell nothing of what it holds back."""
-        return f"StreamRedactor({len(self._forms)} forms)"
+        return "StreamRedactor()"
 
     def feed(self, piece: AnyStr) -> AnyStr:
         """Take a piece in, and return what can be shown by now."""
         text = self._held + piece
-        return self._show(text, _open_end(text, self._forms))
+        return self._show(text, _open_end(text, self._forms, 1), _spans(text, self._forms))
 
     def finish(self) -> AnyStr:
         """Return the rest, because no more will come; after that a new text may begin."""
-        shown = self._show(self._held, len(self._held))
+        text = self._held
+        shown = self._show(text, len(text), _all_spans(text, self._forms))
         self._covered = 0
         return shown
 
-    def _show(self, text: AnyStr, cut: int) -> AnyStr:
-        """Return the text before `cut` without the values, and hold the rest back."""
-        spans = _spans(text, self._forms)
-        if self._covered:
-            spans = _merge([(0, self._covered), *spans])
-        shown, place = text[:0], 0
+    def _show(self, text: AnyStr, cut: int, spans: list[Span]) -> AnyStr:
+        """Return the text before `cut` without the spans, and hold the rest back."""
         covered, self._covered = self._covered, 0
+        if covered:
+            spans = _merge([(0, covered), *spans])
+        shown, place = text[:0], 0
         for start, end in spans:
             if start >= cut:
                 break
             shown += text[place:start]
             if not (covered and start == 0):
-                shown += self._mark
+                shown += self._forms.mark
             place = min(end, cut)
             self._covered = max(end - cut, 0)
+        if covered and not place:
+            # Nothing may be shown yet, so what was covered still is.
+            self._covered = covered
         self._held = text[cut:]
         return shown + text[place:cut]
 
 
-def _replace(text: AnyStr, forms: Sequence[AnyStr], mark: AnyStr) -> AnyStr:
-    spans = _spans(text, forms)
+def _ordered(forms: Iterable[str]) -> list[str]:
+    return sorted(forms, key=lambda form: (-len(form), form))
+
+
+def _encoded(form: str) -> bytes:
+    return form.encode("utf-8", "surrogatepass")
+
+
+def _replace(text: AnyStr, forms: _Forms[AnyStr]) -> AnyStr:
+    spans = _all_spans(text, forms)
     if not spans:
         return text
     parts, place = [], 0
     for start, end in spans:
-        parts += [text[place:start], mark]
+        parts += [text[place:start], forms.mark]
         place = end
     parts.append(text[place:])
     return text[:0].join(parts)
 
 
-def _spans(text: AnyStr, forms: Sequence[AnyStr]) -> list[tuple[int, int]]:
+def _all_spans(text: AnyStr, forms: _Forms[AnyStr]) -> list[Span]:
+    """Return what a finished text must not show, sorted and merged."""
+    spans: list[Span] = _spans(text, forms)
+    cut = _open_end(text, forms, _TAIL_CHARACTERS_MIN)
+    return spans if cut == len(text) else _merge([*spans, (cut, len(text))])
+
+
+def _spans(text: AnyStr, forms: _Forms[AnyStr]) -> list[Span]:
     """Return where the forms occur, sorted, and merged where they overlap."""
+    found = _occurrences(text, forms.solid)
+    if forms.wrapped:
+        plain, places = _unwrapped(text)
+        found += [
+            (places(start), places(end - 1) + 1)
+            for start, end in _occurrences(plain, forms.wrapped)
+        ]
+    return _merge(found) if found else found
+
+
+def _occurrences(text: AnyStr, forms: Sequence[AnyStr]) -> list[Span]:
     found = []
     for form in forms:
         start = text.find(form)
         while start >= 0:
             found.append((start, start + len(form)))
             start = text.find(form, start + 1)
-    return _merge(found) if found else found
+    return found
 
 
-def _merge(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _unwrapped(text: AnyStr) -> tuple[AnyStr, Callable[[int], int]]:
+    """Return a text without its line breaks, and where each of its characters was."""
+    breaks = [one.span() for one in line_breaks(text).finditer(text)]
+    if not breaks:
+        return text, int
+    parts, borders, gaps, place = [], [], [], 0
+    gone = 0
+    for start, end in breaks:
+        parts.append(text[place:start])
+        borders.append(start - gone)
+        gone += end - start
+        gaps.append(gone)
+        place = end
+    parts.append(text[place:])
+
+    def original(index: int) -> int:
+        before = bisect_right(borders, index)
+        return index + (gaps[before - 1] if before else 0)
+
+    return text[:0].join(parts), original
+
+
+def _merge(spans: list[Span]) -> list[Span]:
     spans.sort()
     merged = spans[:1]
     for start, end in spans[1:]:
@@ -164,24 +236,35 @@ def _merge(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def _open_end(text: AnyStr, forms: Sequence[AnyStr]) -> int:
-    """Return where the earliest value may have begun that is not complete yet."""
+def _open_end(text: AnyStr, forms: _Forms[AnyStr], least: int) -> int:
+    """Return where the earliest value may have begun that is not complete yet.
+
+    It has at least `least` characters by now; without one, it is the end of the text.
+    """
+    cut = _beginning(text, forms.solid, least)
+    if forms.wrapped:
+        # The first half of an escaped line break is no character of a value.
+        plain, places = _unwrapped(text.removesuffix(forms.half_break))
+        begun = _beginning(plain, forms.wrapped, least)
+        if begun < len(plain):
+            cut = min(cut, places(begun))
+    return cut
+
+
+def _beginning(text: AnyStr, forms: Sequence[AnyStr], least: int) -> int:
     cut = len(text)
     for form in forms:
-        # Earlier than this the form would be complete, or the text is no beginning of it.
+        # Earlier than this the form would be complete.
         place = max(len(text) - len(form) + 1, 0)
-        first = form[:1]
-        place = text.find(first, place, cut)
+        last = max(min(cut, len(text) - least + 1), 0)
+        place = text.find(form[:1], place, last)
         while place >= 0:
             if form.startswith(text[place:]):
                 cut = place
                 break
-            place = text.find(first, place + 1, cut)
+            place = text.find(form[:1], place + 1, last)
     return cut
 
 
 def _same(left: Sequence[object], right: Sequence[object]) -> bool:
     return all(one is other or one == other for one, other in zip(left, right, strict=True))
-
-
-__all__ = ["MARK", "SECRET_CHARACTERS_MIN", "Redactor", "StreamRedactor"]

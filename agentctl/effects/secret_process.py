@@ -7,6 +7,7 @@ hold the secret as well. Source: specification, section 1.1 (secret).
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
 import signal
@@ -22,10 +23,10 @@ from agentctl.limits import SECRET_BYTES_MAX
 if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject
 
-_PIECE_BYTES = 64 << 10
+_TIMEOUT_SECONDS = 5
 
 
-def output_of(process: JsonObject, workspace: str) -> bytes:
+async def output_of(process: JsonObject, workspace: str) -> bytes:
     """Return what the program of a secret reference wrote to its standard output.
 
     Raises SecretMissing when it cannot start, fails, takes too long or writes too much.
@@ -33,35 +34,42 @@ def output_of(process: JsonObject, workspace: str) -> bytes:
     command = cast("str", process["command"])
     what = f"the secret program {command!r}"
     limit_bytes = cast("int", process.get("outputLimitBytes") or SECRET_BYTES_MAX)
-    timeout_seconds = cast("int", process.get("timeoutSeconds") or 5)
-    started = _start(command, cast("list[str]", process.get("args") or []), workspace, what)
-    output, is_over = None, False
+    seconds = cast("int", process.get("timeoutSeconds") or _TIMEOUT_SECONDS)
+    started = _start(command, cast("list[str]", process.get("args") or []), workspace)
     try:
-        deadline = monotonic() + timeout_seconds
-        output = _read(started, limit_bytes, deadline)
-        is_over = output is not None and len(output) <= limit_bytes
-        is_over = is_over and _has_ended(started, deadline)
-    finally:
-        code = _end(started)
-    if output is not None and len(output) > limit_bytes:
-        raise SecretMissing(f"{what} wrote more than its outputLimitBytes = {limit_bytes:,}")
-    if output is None or not is_over:
-        raise SecretMissing(f"{what} did not end within {timeout_seconds} s")
+        output, code = await asyncio.to_thread(_drain, started, limit_bytes, seconds)
+    except asyncio.CancelledError:
+        # The thread then sees the end of the output, and cleans up.
+        _kill(started)
+        raise
+    if len(output) > limit_bytes:
+        raise SecretMissing(f"{what} wrote more than outputLimitBytes = {limit_bytes:,}")
+    if code is None:
+        raise SecretMissing(f"{what} did not end within {seconds} s")
     if code:
-        raise SecretMissing(f"{what} failed with exit code {code}")
+        raise SecretMissing(f"{what} ended with exit code {code}")
     return output
 
 
-def _start(
-    command: str, arguments: list[str], workspace: str, what: str
-) -> subprocess.Popen[bytes]:
-    program = os.path.join(workspace, command) if "/" in command else which(command)
-    if program is None:
-        raise SecretMissing(f"{what} was not found on the search path")
+def find_program(command: str, workspace: str) -> str:
+    """Return a program's path: below the workspace, or by the search path for a bare name.
+
+    Raises SecretMissing when there is none that may be run.
+    """
+    if "/" not in command:
+        found = which(command)
+    else:
+        path = os.path.join(workspace, command)
+        found = path if os.path.isfile(path) and os.access(path, os.X_OK) else None
+    if found is None:
+        raise SecretMissing(f"the secret program {command!r} was not found, or cannot be run")
+    return found
+
+
+def _start(command: str, arguments: list[str], workspace: str) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
-            [command, *arguments],
-            executable=program,
+            [find_program(command, workspace), *arguments],
             cwd=workspace,
             env={},
             stdin=subprocess.DEVNULL,
@@ -71,38 +79,49 @@ def _start(
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it holds a NUL character"
-        raise SecretMissing(f"{what} cannot be started: {reason}") from None
+        raise SecretMissing(
+            f"the secret program {command!r} cannot be started: {reason}"
+        ) from None
 
 
-def _read(started: subprocess.Popen[bytes], limit_bytes: int, deadline: float) -> bytes | None:
-    """Return the whole output, or one byte or more above the limit; None when time is over."""
+def _drain(
+    started: subprocess.Popen[bytes], limit_bytes: int, seconds: float
+) -> tuple[bytes, int | None]:
+    """Return the output, or a byte more than allowed, and the exit code; None is too late."""
+    deadline = monotonic() + seconds
+    code = None
+    try:
+        output, is_whole = _read(started, limit_bytes, deadline)
+        if is_whole:
+            with suppress(subprocess.TimeoutExpired):
+                code = started.wait(max(deadline - monotonic(), 0))
+        return output, code
+    finally:
+        _kill(started)
+        started.wait()
+        cast("IO[bytes]", started.stdout).close()
+
+
+def _read(
+    started: subprocess.Popen[bytes], limit_bytes: int, deadline: float
+) -> tuple[bytes, bool]:
+    """Return what was written in time, and whether that is all."""
     pipe = cast("IO[bytes]", started.stdout).fileno()
-    output = bytearray()
     poll = select.poll()
     poll.register(pipe, select.POLLIN | select.POLLHUP)
+    output = bytearray()
     while len(output) <= limit_bytes:
         left_ms = (deadline - monotonic()) * 1000
         if left_ms <= 0 or not poll.poll(left_ms):
-            return None
-        piece = os.read(pipe, _PIECE_BYTES)
+            return bytes(output), False
+        piece = os.read(pipe, limit_bytes + 1 - len(output))
         if not piece:
-            break
+            return bytes(output), True
         output += piece
-    return bytes(output)
+    return bytes(output), False
 
 
-def _has_ended(started: subprocess.Popen[bytes], deadline: float) -> bool:
-    try:
-        started.wait(max(deadline - monotonic(), 0))
-    except subprocess.TimeoutExpired:
-        return False
-    return True
-
-
-def _end(started: subprocess.Popen[bytes]) -> int:
-    """Leave nothing behind: not the program, not its children, not the pipe."""
+def _kill(started: subprocess.Popen[bytes]) -> None:
+    """End the program and what it started; a group of only the dead may not be signalled."""
     with suppress(ProcessLookupError, PermissionError):
-        # A group of nobody but its dead leader may not be signalled on every system.
         os.killpg(started.pid, signal.SIGKILL)
-    cast("IO[bytes]", started.stdout).close()
-    return started.wait()

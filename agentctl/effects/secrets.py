@@ -1,7 +1,7 @@
 """The values of secrets: found when an effect needs them, kept in memory for one run, never told.
 
-Above: the dispatcher and the executors, which know this as `ports.SecretVault`; `auth check`.
-Below: the environment, files below `policy.secretFileRoots`, and small programs of
+Above: the dispatcher and the executors, which know this as `ports.SecretKeeper`; `auth check` and
+`doctor`. Below: the environment, files below `policy.secretFileRoots`, and small programs of
 `policy.secretProcessAllowlist`. No message, text form or record of this module holds a value.
 Source: specification, section 1.1 (secret, policy).
 """
@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import os
 from posixpath import basename, isabs, normpath
-from threading import RLock
 from typing import TYPE_CHECKING, cast
 
-from agentctl.effects.paths import Missing, PathProblem, TooLarge, read_below, split
+from agentctl.effects.paths import PathProblem, TooLarge, look_below, read_below, split
 from agentctl.errors import AgentctlError, EffectError, SecretMissing
 from agentctl.jsonvalue import canonical
 from agentctl.limits import SECRET_BYTES_MAX
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Iterable, Mapping
 
     from agentctl.effects.redaction import Redactor
-    from agentctl.jsonvalue import JsonObject
+    from agentctl.engine.ports import TextRedaction
+    from agentctl.jsonvalue import JsonObject, JsonValue
 
 
 class Secrets:
@@ -39,91 +40,146 @@ class Secrets:
         self._workspace = workspace
         self._values: dict[str, str] = {}
         self._redactor: Redactor | None = None
-        # A program that two effects need at once runs once.
-        self._lock = RLock()
+        self._lock: asyncio.Lock | None = None
 
     def __repr__(self) -> str:
         """Tell how many, and nothing of what."""
-        return f"Secrets({len(self._values)} resolved)"
+        return f"Secrets({self.known} known)"
 
     @property
-    def redaction(self) -> Redactor | None:
-        """What takes every value resolved so far out; None as long as there is none."""
-        return self._redactor
+    def known(self) -> int:
+        """How many values were found so far."""
+        return len(self._values)
 
-    def resolve(self, reference: JsonObject) -> str:
+    async def resolve(self, reference: Mapping[str, JsonValue]) -> str:
         """Return a secret's value, looked up once. Raises SecretMissing, or EffectError."""
-        key = canonical(reference)
-        with self._lock:
+        import asyncio  # late: most runs have no secret
+
+        key = canonical(dict(reference))
+        if self._lock is None:
+            # A program that two effects need at once runs once.
+            self._lock = asyncio.Lock()
+        async with self._lock:
             if key not in self._values:
-                self._values[key] = self._find(reference)
-                self._redactor = _redactor(self._values.values())
+                self._values[key] = await self._find(reference)
+                self._redactor = None
             return self._values[key]
 
-    def environment(self, references: Mapping[str, JsonObject]) -> dict[str, str]:
+    async def environment(self, references: Mapping[str, JsonObject]) -> dict[str, str]:
         """Return a process's variables. Raises as `resolve`, and for a name that is not listed."""
-        listed = cast("list[str]", self._policy.get("environmentAllowlist") or [])
+        listed = self._listed("environmentAllowlist")
         for name in references:
             if name not in listed:
                 raise _denied(f"policy.environmentAllowlist does not list the variable {name!r}")
-        return {name: self.resolve(reference) for name, reference in references.items()}
+        return {name: await self.resolve(reference) for name, reference in references.items()}
 
-    def remember(self, references: Iterable[JsonObject]) -> None:
+    async def remember(self, references: Iterable[JsonObject]) -> None:
         """Resolve all of these again as far as possible, so that they are known to redaction."""
         for reference in references:
             try:
-                self.resolve(reference)
+                await self.resolve(reference)
             except AgentctlError:
                 continue
 
-    def _find(self, reference: JsonObject) -> str:
-        given = {key: value for key, value in reference.items() if value is not None}
-        if isinstance(given.get("env"), str):
-            return _variable(cast("str", given["env"]))
-        if isinstance(given.get("file"), str):
-            return self._file(cast("str", given["file"]))
-        if isinstance(given.get("process"), dict):
-            return self._process(cast("JsonObject", given["process"]))
-        raise SecretMissing("the secret has none of env, file and process")
+    def lacks(self, reference: Mapping[str, JsonValue]) -> str | None:
+        """Return why a secret cannot be resolved, as far as can be told without its value.
+
+        No file is read and no program is started.
+        """
+        try:
+            self._look(reference)
+        except AgentctlError as error:
+            return error.message
+        return None
+
+    def redact(self, value: JsonValue) -> JsonValue:
+        """Return a JSON value without any value that was found."""
+        return self._made().value(value) if self._values else value
+
+    def redact_text(self, text: str) -> str:
+        """Return a text without any value that was found."""
+        return self._made().text(text) if self._values else text
+
+    def redact_bytes(self, data: bytes) -> bytes:
+        """Return bytes without any value that was found."""
+        return self._made().data(data) if self._values else data
+
+    def stream(self) -> TextRedaction:
+        """Return what redacts a text that arrives in pieces, by the values known now."""
+        return self._made().stream()
+
+    def _made(self) -> Redactor:
+        if self._redactor is None:
+            from agentctl.effects.redaction import Redactor  # late: most runs have no secret
+
+            self._redactor = Redactor(self._values.values())
+        return self._redactor
+
+    async def _find(self, reference: Mapping[str, JsonValue]) -> str:
+        variable, path = reference.get("env"), reference.get("file")
+        if isinstance(variable, str):
+            return _variable(variable)
+        if isinstance(path, str):
+            return self._file(path)
+        return await self._printed(reference)
+
+    def _look(self, reference: Mapping[str, JsonValue]) -> None:
+        variable, path = reference.get("env"), reference.get("file")
+        if isinstance(variable, str):
+            _variable(variable)
+        elif isinstance(path, str):
+            self._open(path, is_read=False)
+        else:
+            from agentctl.effects.secret_process import find_program
+
+            find_program(self._allowed(reference), self._workspace)
 
     def _file(self, path: str) -> str:
+        return _usable(self._open(path, is_read=True), f"the secret file {path!r}")
+
+    def _open(self, path: str, *, is_read: bool) -> bytes:
+        """Return a file's bytes, or none of them when it is only looked for."""
         what = f"the secret file {path!r}"
-        roots = cast("list[str]", self._policy.get("secretFileRoots") or [])
-        folder, inside = _root_of(path, roots, self._workspace)
+        folder, inside = _root_of(path, self._listed("secretFileRoots"), self._workspace)
         try:
-            raw = read_below(folder, split(inside), SECRET_BYTES_MAX)
-        except Missing:
-            raise SecretMissing(f"{what} does not exist", help="make the file") from None
-        except TooLarge:
-            bound = f"SECRET_BYTES_MAX is {SECRET_BYTES_MAX:,} bytes"
-            raise SecretMissing(f"{what} is too large; {bound}") from None
+            if is_read:
+                return read_below(folder, split(inside), SECRET_BYTES_MAX)
+            look_below(folder, split(inside))
+        except TooLarge as problem:
+            raise SecretMissing(f"{what} {problem.reason}, SECRET_BYTES_MAX") from None
         except PathProblem as problem:
             raise SecretMissing(f"{what} {problem.reason}", help=problem.help) from None
         except OSError as error:
             raise SecretMissing(f"{what} cannot be read: {error.strerror}") from None
-        return _usable(raw, what)
+        return b""
 
-    def _process(self, process: JsonObject) -> str:
+    async def _printed(self, reference: Mapping[str, JsonValue]) -> str:
         from agentctl.effects.secret_process import output_of  # late: few secrets need a program
 
+        command = self._allowed(reference)
+        process = cast("JsonObject", reference["process"])
+        return _usable(
+            await output_of(process, self._workspace), f"the secret program {command!r}"
+        )
+
+    def _allowed(self, reference: Mapping[str, JsonValue]) -> str:
+        """Return the program of a reference, if the policy lists it."""
+        process = cast("JsonObject", reference.get("process") or {})
         command = cast("str", process.get("command") or "")
-        listed = cast("list[str]", self._policy.get("secretProcessAllowlist") or [])
-        if basename(command) not in listed:
-            name = basename(command)
+        name = basename(command)
+        if name not in self._listed("secretProcessAllowlist"):
             raise _denied(f"policy.secretProcessAllowlist does not list the program {name!r}")
-        return _usable(output_of(process, self._workspace), f"the secret program {command!r}")
+        return command
 
-
-def open_secrets(definitions: JsonObject, workspace: str) -> Secrets:
-    """Return the secrets of one run of a plan with these definitions."""
-    return Secrets(cast("JsonObject", definitions["policy"]), workspace)
+    def _listed(self, field: str) -> list[str]:
+        return cast("list[str]", self._policy.get(field) or [])
 
 
 def _variable(name: str) -> str:
     what = f"the environment variable {name}"
     value = os.environ.get(name)
     if value is None:
-        raise SecretMissing(f"{what} is not set", help=f"set {name} before the run")
+        raise SecretMissing(f"{what} is not set", help=f"set {name}, and try again")
     return _checked(value, what)
 
 
@@ -160,9 +216,3 @@ def _checked(value: str, what: str) -> str:
 
 def _denied(message: str) -> EffectError:
     return EffectError(message, code="policy_denied")
-
-
-def _redactor(values: Iterable[str]) -> Redactor:
-    from agentctl.effects.redaction import Redactor  # late: most runs have no secret
-
-    return Redactor(values)

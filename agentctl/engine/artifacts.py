@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agentctl.clock import Instant
     from agentctl.engine.apply import Work
-    from agentctl.engine.ports import ArtifactSink, SecretVault
+    from agentctl.engine.ports import ArtifactSink, SecretKeeper
     from agentctl.engine.records import EffectRecord
     from agentctl.engine.state import RunState
 
@@ -39,11 +39,11 @@ class Kept(Value):
 class Shelf:
     """What one dispatch keeps; the executor sees it as `ports.ArtifactShelf`."""
 
-    __slots__ = ("_sink", "_vault", "kept")
+    __slots__ = ("_secrets", "_sink", "kept")
 
-    def __init__(self, sink: ArtifactSink, vault: SecretVault) -> None:
+    def __init__(self, sink: ArtifactSink, secrets: SecretKeeper) -> None:
         self._sink = sink
-        self._vault = vault
+        self._secrets = secrets
         self.kept: list[Kept] = []
 
     def keep(self, data: bytes, logical_path: str, media_type: str | None = None) -> str:
@@ -57,9 +57,8 @@ class Shelf:
                 f"ARTIFACT_BYTES_MAX is {ARTIFACT_BYTES_MAX:,}",
                 code="artifact_too_large",
             )
-        redaction = self._vault.redaction
-        if redaction is not None:
-            data, logical_path = redaction.data(data), redaction.text(logical_path)
+        data = self._secrets.redact_bytes(data)
+        logical_path = self._secrets.redact_text(logical_path)
         digest = self._sink.ingest(data)
         self.kept.append(
             Kept(

@@ -44,6 +44,14 @@ class Credential(Value):
         return ":".join(part for part in (self.section, self.owner, self.purpose) if part)
 
     @property
+    def words(self) -> str:
+        """What it is, for people: `variable TOKEN of action deploy`."""
+        what, _, name = self.purpose.partition(":")
+        said = {"env": "variable", "customCa": "certificate"}.get(what, what)
+        owner = {"process": f"action {self.owner}"}.get(self.section, self.owner)
+        return f"{said} {name} of {owner}" if name else f"{said} of {owner}"
+
+    @property
     def source(self) -> str:
         """Where the value is found, in words; arguments of a program are left out."""
         kind, where = place_of(self.reference)

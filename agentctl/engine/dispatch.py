@@ -8,13 +8,13 @@ others are still under way.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from attr import evolve, frozen
 
 from agentctl.engine.artifacts import Shelf
 from agentctl.engine.ports import EffectContext
-from agentctl.engine.secrecy import Progress, redact_error, redact_value
+from agentctl.engine.secrecy import Progress, redact_error
 from agentctl.engine.stream import StreamWriter
 from agentctl.errors import AgentctlError, EffectError, LeaseLost, StoreError
 from agentctl.value import Value
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agentctl.engine.flight import Flight
     from agentctl.engine.runner import Runner
     from agentctl.engine.scheduler import Scheduler
-    from agentctl.jsonvalue import JsonValue
+    from agentctl.jsonvalue import JsonObject, JsonValue
 
 
 @frozen(eq=False, repr=False)
@@ -54,8 +54,10 @@ class Dispatcher:
         self._runner = runner
         self._loop = asyncio.get_running_loop()
         self._stream = StreamWriter(runner.ports.clock)
-        run, plan = runner.state.run, runner.state.plan
-        self._vault = runner.ports.open_vault(plan.definitions, run.workspace)
+        self._secrets = runner.ports.open_secrets(
+            cast("JsonObject", runner.state.plan.definitions["policy"]),
+            runner.state.run.workspace,
+        )
         self._airborne: set[asyncio.Task[Landing]] = set()
         self._waiting: asyncio.Task[object] | None = None
         self._alarms = [self._loop.call_later(*one) for one in runner.deadlines()]
@@ -154,20 +156,20 @@ class Dispatcher:
 
         known = [one.reference for one in dispatched_credentials(state)]
         if known:
-            await asyncio.to_thread(self._vault.remember, known)
+            await self._secrets.remember(known)
 
     async def _dispatch(self, flight: Flight) -> Landing:
         """Run one executor, and take the values of secrets out of what it gives."""
         landing = await self._execute(flight)
-        if self._vault.redaction is None:
+        if not self._secrets.known:
             return landing
         if landing.error is not None:
-            redact_error(self._vault, landing.error)
+            redact_error(self._secrets, landing.error)
             return landing
         return evolve(
             landing,
-            value=redact_value(self._vault, landing.value),
-            observed=redact_value(self._vault, landing.observed),
+            value=self._secrets.redact(landing.value),
+            observed=self._secrets.redact(landing.observed),
         )
 
     async def _execute(self, flight: Flight) -> Landing:
@@ -178,15 +180,15 @@ class Dispatcher:
         state = self._runner.state
         journal = self._runner.journal
         assert journal is not None
-        flight.shelf = shelf = Shelf(journal.artifacts, self._vault)
-        progress = Progress(self._stream.emitter(effect, self._persist_stream), self._vault)
+        flight.shelf = shelf = Shelf(journal.artifacts, self._secrets)
+        progress = Progress(self._stream.emitter(effect, self._persist_stream), self._secrets)
         context = EffectContext(
             workspace=state.run.workspace,
             definitions=state.plan.definitions,
             hints=request.hints,
             emit=progress.emit,
             artifacts=shelf,
-            secrets=self._vault,
+            secrets=self._secrets,
         )
         deadline = asyncio.timeout(request.timeout_seconds)
         try:

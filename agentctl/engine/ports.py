@@ -81,26 +81,30 @@ class EffectContext(Value):
     hints: Mapping[str, object]
     emit: Callable[[str, JsonValue], Awaitable[None]]
     artifacts: ArtifactShelf
-    secrets: SecretSource
+    secrets: SecretKeeper
     observed: dict[str, JsonValue] = field(factory=dict)
 
 
-class SecretSource(Protocol):
-    """Gives the values of the secrets that a document refers to, when they are needed.
+class SecretKeeper(Protocol):
+    """The secrets of one run: found when they are used, and taken out of all that is kept.
 
-    Safe to call from any thread. It may read a file or wait for a program, so an executor on
-    the event loop calls it through `asyncio.to_thread`.
+    Everything here is for the run's own event loop.
     """
 
-    def resolve(self, reference: JsonObject) -> str:
+    @property
+    def known(self) -> int:
+        """How many values were found so far; with none there is nothing to redact."""
+        ...
+
+    async def resolve(self, reference: Mapping[str, JsonValue]) -> str:
         """Return the value of `{env}`, `{file}` or `{process}`, the same for the whole run.
 
         Raises SecretMissing, and EffectError (`policy_denied`) for what the policy does not
-        list. No message ever holds a value.
+        list. Either is definite, and no message ever holds a value.
         """
         ...
 
-    def environment(self, references: Mapping[str, JsonObject]) -> dict[str, str]:
+    async def environment(self, references: Mapping[str, JsonObject]) -> dict[str, str]:
         """Return a process's variables: each one is listed by the policy, and resolved.
 
         Raises as `resolve` does, and EffectError for a name that is not in
@@ -108,24 +112,24 @@ class SecretSource(Protocol):
         """
         ...
 
-
-class Redaction(Protocol):
-    """Takes known values out of what is about to be stored or shown, however they are encoded."""
-
-    def text(self, text: str) -> str:
-        """Return a text without them."""
+    async def remember(self, references: Iterable[JsonObject]) -> None:
+        """Resolve again what an earlier process of this run knew; what is missing stays so."""
         ...
 
-    def data(self, data: bytes) -> bytes:
-        """Return bytes without them."""
+    def redact(self, value: JsonValue) -> JsonValue:
+        """Return a JSON value without any value that was found, however it is encoded."""
         ...
 
-    def value(self, value: JsonValue) -> JsonValue:
-        """Return a JSON value without them, in keys as well; itself if it holds none."""
+    def redact_text(self, text: str) -> str:
+        """Return a text without any value that was found."""
+        ...
+
+    def redact_bytes(self, data: bytes) -> bytes:
+        """Return bytes without any value that was found."""
         ...
 
     def stream(self) -> TextRedaction:
-        """Return a redaction for a text that arrives piece by piece."""
+        """Return what redacts a text that arrives in pieces, by the values known now."""
         ...
 
 
@@ -141,24 +145,11 @@ class TextRedaction(Protocol):
         ...
 
 
-class SecretVault(SecretSource, Protocol):
-    """The secrets of one run: what executors ask, and what must not get out."""
+class OpenSecrets(Protocol):
+    """Makes the keeper of one drive of one run."""
 
-    @property
-    def redaction(self) -> Redaction | None:
-        """What takes every value resolved so far out; None as long as there is none."""
-        ...
-
-    def remember(self, references: Iterable[JsonObject]) -> None:
-        """Resolve again what an earlier process of this run knew; what is missing stays so."""
-        ...
-
-
-class OpenVault(Protocol):
-    """Makes the secrets of a run of a plan."""
-
-    def __call__(self, definitions: JsonObject, workspace: str) -> SecretVault:
-        """Return an empty vault; nothing is resolved yet."""
+    def __call__(self, policy: JsonObject, workspace: str) -> SecretKeeper:
+        """Return a keeper that knows no value yet."""
         ...
 
 

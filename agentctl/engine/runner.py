@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agentctl.engine.dispatch import Dispatcher
     from agentctl.engine.events import Listener, RunOutcome
     from agentctl.engine.policy import Policy
-    from agentctl.engine.ports import Executor, Journal, OpenVault, Timer
+    from agentctl.engine.ports import Executor, Journal, OpenSecrets, Timer
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 class RunPorts(Value):
     """What a run is given from outside; `executors` are those that its plan may need.
 
-    `open_vault(definitions, workspace)` makes the run's secrets, which nothing else shares.
+    `open_secrets(policy, workspace)` makes the run's secrets, which nothing else shares.
     """
 
     clock: Clock
     timer: Timer
     executors: Mapping[str, Executor]
-    open_vault: OpenVault
+    open_secrets: OpenSecrets
     listeners: Sequence[Listener] = ()
 
 

@@ -177,6 +177,17 @@ def test_a22_a_sigterm_gives_a_durable_cancelled_run(desk: Desk) -> None:
     assert desk.inspect(cast("str", data["runId"])).at("/data/run/state") == "cancelled"
 
 
+def test_a23_the_program_works_outside_of_any_project(desk: Desk) -> None:
+    empty = desk.folder / "empty"
+    empty.mkdir()
+    file = desk.file("workflow.json", workflow(fake_agent()))
+    for arguments in (["--help"], ["completion", "zsh"]):
+        assert run_cli(*arguments, cwd=empty).expect(0).stdout.strip()
+    for arguments in (["version"], ["schema"], ["providers", "inspect", str(file)]):
+        assert run_json(*arguments, cwd=empty).expect(0).document
+    assert list(empty.iterdir()) == []
+
+
 def test_a24_a_run_needs_neither_environment_nor_terminal(desk: Desk) -> None:
     desk.run(V1 / "hello.yaml", workspace=ROOT).expect(0)
 

@@ -24,7 +24,7 @@ CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 # A script finds the package where it was started from, installed or not.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 # Options of other programs that the pages mention.
-FOREIGN_OPTIONS = {"--agentctl-handshake", "--agentctl-invoke"}
+FOREIGN_OPTIONS = {"--title", "--agentctl-handshake", "--agentctl-invoke"}
 
 
 def by_place(block: Block) -> str:

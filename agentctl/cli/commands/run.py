@@ -86,7 +86,7 @@ def _start(
     from agentctl.cli.drive import drive
     from agentctl.cli.follow import following
 
-    _require_credentials(loaded.plan)
+    _require_credentials(loaded.plan, base)
     with following(console, engine, loaded.plan.order):
         return drive(
             console,
@@ -102,12 +102,13 @@ def _start(
         )
 
 
-def _require_credentials(plan: Plan) -> None:
+def _require_credentials(plan: Plan, base: str) -> None:
     """Look for credentials only where an agent could need one."""
     if any(task.uses_kind == "agent" for task in plan.tasks.values()):
+        from agentctl.cli.loading import workspace_of
         from agentctl.cli.readiness import require_credentials
 
-        require_credentials(plan)
+        require_credentials(plan, workspace_of(plan, base))
 
 
 def _report(console: Console, outcome: RunOutcome) -> int:

@@ -6,7 +6,6 @@ secrets, and the container's command line.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, cast
 
 from agentctl.effects.processes.command import (
@@ -41,7 +40,7 @@ async def prepare(
     declared = cast("dict[str, JsonObject]", request["environment"])
     secrets: dict[str, str] = {}
     if declared:
-        secrets = await asyncio.to_thread(context.secrets.environment, declared)
+        secrets = await context.secrets.environment(declared)
     variables = {**secrets, **effect_variables(effect)}
     name = cast("str", request["command"])
     arguments = (*cast("list[str]", request["args"]), *more)

@@ -9,7 +9,7 @@ Source: specification, section 5.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from attr import frozen
 
@@ -31,7 +31,7 @@ from agentctl.engine.policy import Policy
 from agentctl.engine.ports import EffectContext
 from agentctl.engine.probes import Probe, answer_problems, probe_of
 from agentctl.engine.records import EffectRecord
-from agentctl.engine.secrecy import redact_error, redact_value
+from agentctl.engine.secrecy import redact_error
 from agentctl.engine.state import state_from_history
 from agentctl.errors import (
     AgentctlError,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from agentctl.clock import Clock
     from agentctl.engine.operations.reconcile import Status
     from agentctl.engine.plan import Plan
-    from agentctl.engine.ports import Executor, Journal, OpenVault, SecretVault, Store
+    from agentctl.engine.ports import Executor, Journal, OpenSecrets, SecretKeeper, Store
     from agentctl.engine.records import RunHistory
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject, JsonValue
@@ -120,7 +120,7 @@ async def probe(
     store: Store,
     clock: Clock,
     executors_for: Callable[[Plan], Mapping[str, Executor]],
-    open_vault: OpenVault,
+    open_secrets: OpenSecrets,
     *,
     wanted: Collection[str] | None = None,
     mode: Mode = "manual",
@@ -145,7 +145,7 @@ async def probe(
             journal,
             clock,
             executors_for(plan),
-            open_vault(plan.definitions, state.run.workspace),
+            open_secrets(cast("JsonObject", plan.definitions["policy"]), state.run.workspace),
         )
         if work:
             journal.commit(work)
@@ -199,7 +199,7 @@ class _Prober(Value):
     journal: Journal
     clock: Clock
     executors: Mapping[str, Executor]
-    vault: SecretVault
+    secrets: SecretKeeper
 
     async def ask(self, effect: EffectRecord, one: Probe) -> Probed:
         """Run one probe and store its answer as evidence, and as a finding if it settles."""
@@ -209,13 +209,13 @@ class _Prober(Value):
         problems: list[str] = []
         try:
             asked = one.input(effect, self.state)
-            given = redact_value(self.vault, await self._dispatch(effect, one, asked))
+            given = self.secrets.redact(await self._dispatch(effect, one, asked))
             answer = _bounded(one.answer(given))
             problems = answer_problems(answer, effect, self.state.plan)
         except (StoreError, LeaseLost):
             raise
         except AgentctlError as error:
-            redact_error(self.vault, error)
+            redact_error(self.secrets, error)
             problems = [str(error_json(error)["message"])]
         evidence: JsonObject = {
             "probe": one.action,
@@ -273,14 +273,14 @@ class _Prober(Value):
 
             hints = process_hints(one.definition)
             asked = process_input(self.state.plan.definitions, one.definition, asked)
-        shelf = Shelf(self.journal.artifacts, self.vault)
+        shelf = Shelf(self.journal.artifacts, self.secrets)
         context = EffectContext(
             workspace=self.state.run.workspace,
             definitions=self.state.plan.definitions,
             hints=hints,
             emit=_discard,
             artifacts=shelf,
-            secrets=self.vault,
+            secrets=self.secrets,
         )
         seconds = one.definition.get("timeoutSeconds")
         default = self.state.plan.tasks[effect.task_id].timeout_seconds
