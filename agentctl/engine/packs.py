@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, cast
 
 from attr import define, field, frozen
 
-from agentctl.engine.document.model import PackManifest
+from agentctl.engine.document.pack_model import PackManifest
 from agentctl.engine.document.reader import read_data, read_document
 from agentctl.engine.kinds import PROCESS_KINDS
 from agentctl.engine.versions import Version, in_range, is_range, parse_version

@@ -7,6 +7,7 @@ The edges of the machines are seeded from their tables.
 
 from __future__ import annotations
 
+import os
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from attr import frozen
 from agentctl.errors import SchemaTooNew, StoreCorrupt
 from agentctl.machines.compiled import TABLES
 from agentctl.store.database import APPLICATION_ID
+from agentctl.store.statements import read_text
 from agentctl.value import Value
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from agentctl.store.database import Database
 
 NEWEST = 1
+_FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
 
 @frozen(eq=False, repr=False)
@@ -42,14 +45,12 @@ class Migration(Value):
 
 def migrations() -> list[Migration]:
     """Return every step in order."""
-    from importlib.resources import files
-
-    folder = files("agentctl.store").joinpath("migrations")
     found = []
-    for one in folder.iterdir():
-        version, _, name = one.name.removesuffix(".sql").partition("_")
-        if one.name.endswith(".sql"):
-            found.append(Migration(int(version), name, one.read_text(encoding="utf-8")))
+    for file in os.listdir(_FOLDER):
+        version, _, name = file.removesuffix(".sql").partition("_")
+        if file.endswith(".sql"):
+            text = read_text(os.path.join(_FOLDER, file))
+            found.append(Migration(int(version), name, text))
     return sorted(found, key=lambda one: one.version)
 
 

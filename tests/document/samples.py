@@ -6,11 +6,13 @@ import json
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
-from attr import NOTHING, fields, has, resolve_types
+from attr import NOTHING, fields, has
 
+from agentctl.engine.document.agent_model import Agent
 from agentctl.engine.document.fields import BOUNDS, document_name
-from agentctl.engine.document.model import Action, Agent, PackManifest, Workflow
-from agentctl.engine.document.pack_model import PackLock
+from agentctl.engine.document.hints import resolve
+from agentctl.engine.document.model import Action, Workflow
+from agentctl.engine.document.pack_model import PackLock, PackManifest
 from agentctl.engine.document.rules import ACTION_FIELDS, PROCESS_KINDS
 from agentctl.engine.document.secret_model import Secret
 from agentctl.engine.document.structure import structure
@@ -37,7 +39,7 @@ def classes() -> list[type]:
         hint = waiting.pop()
         if isinstance(hint, type) and has(hint) and hint not in found:
             found.append(hint)
-            resolve_types(hint)
+            resolve(hint)
             waiting += [one.type for one in fields(hint)]
         waiting += get_args(hint) if get_origin(hint) is not Literal else ()
     return sorted(found, key=lambda one: one.__name__)

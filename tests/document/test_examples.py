@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentctl.engine.document.model import PackManifest, Workflow
+from agentctl.engine.document.model import Workflow
 from agentctl.engine.document.normal import to_json
+from agentctl.engine.document.pack_model import PackManifest
 from agentctl.engine.document.reader import read_document, read_pack_lock
 from agentctl.jsonvalue import canonical
 from tests.document.reading import EXAMPLES, FILES, LOCK, PLAYBOOK

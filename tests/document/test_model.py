@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_origin
 import pytest
 from attr import NOTHING, fields, has
 
+from agentctl.engine.document.effect_model import Container
 from agentctl.engine.document.fields import BOUNDS, document_name
-from agentctl.engine.document.model import Container
 from agentctl.text.core_schema import EXACT_INTEGER_MAX
 from tests.document.samples import (
     RULED,

@@ -17,7 +17,8 @@ from agentctl.value import Value
 if TYPE_CHECKING:
     from agentctl.diagnostics import DiagnosticCode
     from agentctl.engine.compiler.report import Report
-    from agentctl.engine.document.model import Agent, Provider, Spec, Tool
+    from agentctl.engine.document.agent_model import Agent, Provider, Tool
+    from agentctl.engine.document.model import Spec
     from agentctl.jsonvalue import JsonValue
 
 _ENDPOINT_REQUIRED = frozenset({"azure_openai", "openai_compatible"})

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agentctl.engine.compiler.expand import Expander
     from agentctl.engine.compiler.report import Report
-    from agentctl.engine.document.model import Agent, Spec
+    from agentctl.engine.document.agent_model import Agent
+    from agentctl.engine.document.model import Spec
     from agentctl.engine.document.policy_model import Budgets
 
 _BUDGETS = "spec.runtime.budgets"

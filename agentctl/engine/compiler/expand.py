@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentctl.engine.compiler.library import Library, Unit, Uses
-    from agentctl.engine.document.model import Compensate, Loop, Retry, Task
+    from agentctl.engine.document.flow_model import Compensate, Loop, Retry
+    from agentctl.engine.document.model import Task
     from agentctl.engine.plan import Predictability, UsesKind
     from agentctl.jsonvalue import JsonObject, JsonValue
 

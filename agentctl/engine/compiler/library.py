@@ -17,7 +17,8 @@ from agentctl.value import Value
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agentctl.engine.document.model import Agent, Task
+    from agentctl.engine.document.agent_model import Agent
+    from agentctl.engine.document.model import Task
     from agentctl.engine.records import Idempotency
     from agentctl.jsonvalue import JsonObject, JsonValue
 

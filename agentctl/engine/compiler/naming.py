@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from agentctl.engine.compiler.report import Report
     from agentctl.engine.compiler.source import CompileSource, KnownAction
     from agentctl.engine.compiler.sources import Captured
-    from agentctl.engine.document.model import Action, Spec, Subworkflow
+    from agentctl.engine.document.flow_model import Subworkflow
+    from agentctl.engine.document.model import Action, Spec
     from agentctl.engine.packs import ResolvedPack
     from agentctl.jsonvalue import JsonObject
 

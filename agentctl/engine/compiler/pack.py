@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentctl.diagnostics import Diagnostic
-    from agentctl.engine.document.model import PackManifest
+    from agentctl.engine.document.pack_model import PackManifest
     from agentctl.engine.packs import ResolvedPack
     from agentctl.engine.values.capture import SourceReader
     from agentctl.jsonvalue import JsonObject, JsonValue

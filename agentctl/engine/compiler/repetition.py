@@ -21,7 +21,8 @@ from agentctl.value import Value
 if TYPE_CHECKING:
     from agentctl.engine.compiler.library import Unit
     from agentctl.engine.compiler.report import Report
-    from agentctl.engine.document.model import Foreach, Loop, Matrix, Task
+    from agentctl.engine.document.flow_model import Foreach, Loop, Matrix
+    from agentctl.engine.document.model import Task
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from agentctl.engine.compiler.library import Unit
     from agentctl.engine.compiler.report import Report
-    from agentctl.engine.document.model import Route, Task
+    from agentctl.engine.document.flow_model import Route
+    from agentctl.engine.document.model import Task
     from agentctl.jsonvalue import JsonValue
 
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from agentctl.engine.compiler.library import Library, Unit
     from agentctl.engine.compiler.report import Report
     from agentctl.engine.compiler.source import CompileSource
-    from agentctl.engine.document.model import Agent, Task
+    from agentctl.engine.document.agent_model import Agent
+    from agentctl.engine.document.model import Task
     from agentctl.engine.values.capture import SourceReader
     from agentctl.jsonvalue import JsonObject, JsonValue
 

@@ -1,18 +1,20 @@
-"""The parts of a document that bound a run: policy, memory, packs, runtime, output.
+"""The parts of a document that bound a run: policy, memory, trust in packs, runtime, output.
 
 Above: the model. Source: specification, sections 1.1 and 1.2.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from attr import frozen
 
 from agentctl.engine.document.fields import item
-from agentctl.engine.document.secret_model import Secret
 from agentctl.limits import APPROVAL_EXPIRES_SECONDS_MAX
 from agentctl.value import Value
+
+if TYPE_CHECKING:
+    from agentctl.engine.document.secret_model import Secret
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -82,17 +84,6 @@ class Memory(Value):
 
     working: dict[str, Any] = item("Initial values.", factory=dict)
     long_term: LongTermMemory | None = item("Long-term memory.", None)
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class PackReference(Value):
-    """A pack that the workflow uses."""
-
-    name: str = item("Dotted name.", minLength=1)
-    version: str = item("Version range.")
-    source: Any = item("Where it comes from: {path}, {git, …} or {archive, …}.", None)
-    path: str | None = item("Older form of source.path.", None)
-    integrity: str | None = item("sha256: digest of the manifest.", None)
 
 
 @frozen(kw_only=True, eq=False, repr=False)

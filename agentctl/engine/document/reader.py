@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from attr import frozen
 
 from agentctl.diagnostics import Diagnostic, has_errors
-from agentctl.engine.document.model import PackManifest, Workflow
+from agentctl.engine.document.model import Workflow
 from agentctl.engine.document.structure import Placed, json_value, structure
 from agentctl.engine.document.tree import is_legacy, parse_tree
 from agentctl.errors import DocumentError
@@ -22,7 +22,7 @@ from agentctl.value import Value
 
 if TYPE_CHECKING:
     from agentctl.diagnostics import DiagnosticCode
-    from agentctl.engine.document.pack_model import PackLock
+    from agentctl.engine.document.pack_model import PackLock, PackManifest
     from agentctl.jsonvalue import JsonObject
     from agentctl.text.nodes import Node, Place
 
@@ -160,6 +160,8 @@ def _class_of(
     if text in WORKFLOW_VERSIONS:
         return Workflow
     if text in PACK_VERSIONS:
+        from agentctl.engine.document.pack_model import PackManifest
+
         return PackManifest
     help = did_you_mean(text, (*WORKFLOW_VERSIONS, *PACK_VERSIONS))
     if text in LOCK_VERSIONS:

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Final
 from attr import fields, frozen
 
 from agentctl.engine.document.fields import default_of, document_name
-from agentctl.engine.document.model import Action, Agent, Task
-from agentctl.engine.document.secret_model import Secret, SecretProcess
 from agentctl.value import Value
 
 if TYPE_CHECKING:
@@ -22,17 +20,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentctl.diagnostics import DiagnosticCode
+    from agentctl.engine.document.agent_model import Agent
+    from agentctl.engine.document.model import Action, Task
+    from agentctl.engine.document.secret_model import Secret, SecretProcess
 
 SECRET_ARGUMENT_BYTES_MAX: Final = 4096
 
-EXACTLY_ONE: Final[Mapping[type, tuple[str, ...]]] = {
-    Agent: ("instructions", "instructions_file"),
-    Secret: ("env", "file", "process"),
+EXACTLY_ONE: Final[Mapping[str, tuple[str, ...]]] = {
+    "Agent": ("instructions", "instructions_file"),
+    "Secret": ("env", "file", "process"),
 }
-"""Fields of which an object gives exactly one."""
+"""Fields of which an object of a class, named here, gives exactly one."""
 
-AT_MOST_ONE: Final[Mapping[type, tuple[str, ...]]] = {Task: ("foreach", "matrix", "loop")}
-"""Fields of which an object gives at most one."""
+AT_MOST_ONE: Final[Mapping[str, tuple[str, ...]]] = {"Task": ("foreach", "matrix", "loop")}
+"""Fields of which an object of a class, named here, gives at most one."""
 
 PROCESS_KINDS: Final = ("builtin.shell.exec", "extension.process")
 _EXTENSION: Final = ("extension.process",)
@@ -71,7 +72,7 @@ def broken_rules(value: object, unread: Collection[str] = ()) -> Iterator[Broken
     `unread` names fields whose value is not what the document says; no rule about one of them
     is looked at.
     """
-    rule, names = _RULES.get(type(value), (None, frozenset[str]()))
+    rule, names = _RULES.get(type(value).__name__, (None, frozenset[str]()))
     return rule(value) if rule is not None and names.isdisjoint(unread) else iter(())
 
 
@@ -93,7 +94,7 @@ def _defaults(cls: type) -> dict[str, object]:
 
 
 def _agent(agent: Agent) -> Iterator[Broken]:
-    given = [name for name in EXACTLY_ONE[Agent] if is_given(agent, name)]
+    given = [name for name in EXACTLY_ONE["Agent"] if is_given(agent, name)]
     if not given:
         yield Broken("instructions", "instructions or instructionsFile is missing")
     elif len(given) > 1:
@@ -102,7 +103,7 @@ def _agent(agent: Agent) -> Iterator[Broken]:
 
 
 def _secret(secret: Secret) -> Iterator[Broken]:
-    if sum(is_given(secret, name) for name in EXACTLY_ONE[Secret]) != 1:
+    if sum(is_given(secret, name) for name in EXACTLY_ONE["Secret"]) != 1:
         yield Broken(
             "",
             "a secret has exactly one of env, file and process",
@@ -125,7 +126,7 @@ def _action(action: Action) -> Iterator[Broken]:
             continue
         for name in names:
             if is_given(action, name):
-                shown = shown_name(Action, name)
+                shown = shown_name(type(action), name)
                 message = f"{action.kind} has no {shown}; only {' and '.join(kinds)} have it"
                 yield Broken(shown, message)
     if action.kind not in PROCESS_KINDS:
@@ -140,17 +141,17 @@ def _action(action: Action) -> Iterator[Broken]:
 
 
 def _task(task: Task) -> Iterator[Broken]:
-    given = [name for name in AT_MOST_ONE[Task] if is_given(task, name)]
+    given = [name for name in AT_MOST_ONE["Task"] if is_given(task, name)]
     if len(given) > 1:
         yield Broken(given[1], f"a task has one of {' and '.join(given)}, not both")
 
 
 _ACTION_NAMES: Final = ("kind", *(name for names in ACTION_FIELDS.values() for name in names))
-_RULES: dict[type, tuple[Callable[[Any], Iterator[Broken]], frozenset[str]]] = {
-    Agent: (_agent, frozenset(EXACTLY_ONE[Agent])),
-    Secret: (_secret, frozenset(EXACTLY_ONE[Secret])),
-    SecretProcess: (_secret_process, frozenset({"args"})),
-    Action: (_action, frozenset(_ACTION_NAMES)),
-    Task: (_task, frozenset(AT_MOST_ONE[Task])),
+_RULES: dict[str, tuple[Callable[[Any], Iterator[Broken]], frozenset[str]]] = {
+    "Agent": (_agent, frozenset(EXACTLY_ONE["Agent"])),
+    "Secret": (_secret, frozenset(EXACTLY_ONE["Secret"])),
+    "SecretProcess": (_secret_process, frozenset({"args"})),
+    "Action": (_action, frozenset(_ACTION_NAMES)),
+    "Task": (_task, frozenset(AT_MOST_ONE["Task"])),
 }
-"""Each rule with the fields that it is about."""
+"""By the name of its class, each rule with the fields that it is about."""

@@ -15,9 +15,10 @@ import re
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, Literal, Union, cast, get_args, get_origin
 
-from attr import NOTHING, fields, has, resolve_types
+from attr import NOTHING, fields, has
 
 from agentctl.engine.document.fields import BOUNDS, MEANING, default_of, document_name
+from agentctl.engine.document.hints import resolve
 from agentctl.engine.document.model import Action, Workflow
 from agentctl.engine.document.normal import to_json
 from agentctl.engine.document.rules import (
@@ -58,7 +59,7 @@ def _reference(cls: type, found: dict[str, JsonValue]) -> JsonObject:
 
 
 def _object(cls: Any, found: dict[str, JsonValue]) -> JsonObject:
-    resolve_types(cls)
+    resolve(cls)
     declared = fields(cls)
     made: JsonObject = {
         "type": "object",
@@ -141,10 +142,11 @@ def _add_bounds(schema: JsonObject, bounds: dict[str, JsonValue]) -> None:
 
 def _rules(cls: type) -> list[JsonValue]:
     made: list[JsonValue] = []
-    if cls in EXACTLY_ONE:
-        made.append({"oneOf": [_given(cls, name) for name in EXACTLY_ONE[cls]]})
-    if cls in AT_MOST_ONE:
-        names = AT_MOST_ONE[cls]
+    name = cls.__name__
+    if name in EXACTLY_ONE:
+        made.append({"oneOf": [_given(cls, one) for one in EXACTLY_ONE[name]]})
+    if name in AT_MOST_ONE:
+        names = AT_MOST_ONE[name]
         made += [
             {"not": {"allOf": [_given(cls, first), _given(cls, second)]}}
             for index, first in enumerate(names)

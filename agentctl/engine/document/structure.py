@@ -10,12 +10,13 @@ from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
-from attr import NOTHING, Attribute, fields, frozen, has, resolve_types
+from attr import NOTHING, Attribute, fields, frozen, has
 from cattrs import BaseConverter
 
 from agentctl.diagnostics import Diagnostic
 from agentctl.engine.document.bounds import broken_bound
 from agentctl.engine.document.fields import BOUNDS, document_name
+from agentctl.engine.document.hints import hint_of
 from agentctl.engine.document.rules import broken_rules
 from agentctl.suggest import did_you_mean
 from agentctl.text.core_schema import (
@@ -161,7 +162,6 @@ def _json_scalar(placed: Placed, node: Scalar) -> JsonValue:
 
 def _object_hook(made: BaseConverter, cls: Any) -> Hook:
     """Return the hook that reads one model class."""
-    resolve_types(cls)
     known = {document_name(one): one for one in fields(cls)}
     required = [key for key, one in known.items() if one.default is NOTHING]
 
@@ -177,7 +177,7 @@ def _object_hook(made: BaseConverter, cls: Any) -> Hook:
             if attribute is None:
                 help = did_you_mean(key, known) if len(placed.found) < HELPED_MAX else None
                 placed.refuse(f"unknown field {_shown(key)}", help, at=node.keys[key], step=key)
-            elif not _read_field(made, placed.inside(entry, key), attribute, values):
+            elif not _read_field(made, cls, placed.inside(entry, key), attribute, values):
                 unread.add(attribute.name)
         absent = [known[key].name for key in required if known[key].name not in values]
         for key in required:
@@ -203,17 +203,20 @@ def _refuse_broken(placed: Placed, node: Mapping, rules: Iterable[Broken]) -> No
 
 
 def _read_field(
-    made: BaseConverter, placed: Placed, attribute: Attribute[Any], values: dict[str, object]
+    made: BaseConverter,
+    cls: type,
+    placed: Placed,
+    attribute: Attribute[Any],
+    values: dict[str, object],
 ) -> bool:
     """Read one field into `values`; return whether it could be read."""
-    node, hint = placed.node, attribute.type
-    assert hint is not None
+    node = placed.node
     blank = isinstance(node, Scalar) and node.plain and node.text in NULLS
     if blank and attribute.default is not NOTHING:
         # `key:` with nothing behind it means the same as leaving the key out.
         return True
     try:
-        value = made.structure(placed, hint)
+        value = made.structure(placed, hint_of(cls, attribute.name))
     except Unreadable:
         return False
     broken = broken_bound(value, node, attribute.metadata[BOUNDS])
