@@ -151,7 +151,7 @@ def main() -> None:
             tell(dispatched=idempotency_key)
             return {"line": line}
 
-        @engine.action("scribble", idempotency="idempotent", thread=False)
+        @engine.action("scribble", idempotency="idempotent", runs_in="loop")
         def scribble(path: str, content: str) -> None:
             (workspace / path).write_text(content, encoding="utf-8")
 
