@@ -53,13 +53,12 @@ def parked(bench: Bench, world: World, document: dict[str, Any] | None = None) -
 
 
 def questions(bench: Bench, run_id: str) -> list[ApprovalRecord]:
-    """Return a run's questions, oldest first."""
-    found = bench.engine.history(run_id).approvals
-    return sorted(found, key=lambda one: (one.requested_at, one.task_id))
+    """Return a run's questions, in the order they were asked."""
+    return list(bench.engine.history(run_id).approvals)
 
 
 def states(bench: Bench, run_id: str) -> list[str]:
-    """Return the state of every question, by its task and by age."""
+    """Return the task and the state of every question, in the order they were asked."""
     return [f"{one.task_id} {one.state}" for one in questions(bench, run_id)]
 
 
