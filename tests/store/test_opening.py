@@ -121,7 +121,7 @@ def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path: Pat
 @pytest.mark.parametrize("name", ["file/state.db", ".", "nul\0byte"])
 def test_a_path_that_cannot_be_a_file_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StoreReadOnly, match="cannot be") as caught:
+    with pytest.raises(StoreReadOnly, match="cannot be opened for writing") as caught:
         open_store(tmp_path / name)
     assert caught.value.help
 
