@@ -40,6 +40,7 @@ def question_digest(effect: EffectRecord) -> str:
             "effectClass": effect.effect_class,
             "risk": effect.risk,
             "idempotency": effect.idempotency,
+            "idempotencyKey": effect.idempotency_key,
             "input": effect.input,
         }
     )
@@ -96,9 +97,9 @@ def answer_to(question: ApprovalRecord | None, effect: EffectRecord, now: Instan
 
 def is_asked_about(effect: EffectRecord, request: EffectRequest) -> bool:
     """Return whether a task still asks for exactly what was held, byte for byte."""
-    return effect.operation == request.operation and (
-        canonical(effect.input) == canonical(request.input)
-    )
+    held = (effect.operation, effect.effect_class, effect.risk, effect.idempotency)
+    wanted = (request.operation, request.effect_class, request.risk, request.idempotency)
+    return held == wanted and canonical(effect.input) == canonical(request.input)
 
 
 def refuse(

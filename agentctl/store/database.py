@@ -222,7 +222,8 @@ def _make_file(path: Path) -> None:
     try:
         make_folder(path.parent)
         with _MAKING, contextlib.suppress(FileExistsError):
-            os.close(os.open(path, flags, 0o600))
+            # A link may lead to a file that is not there yet.
+            os.close(os.open(os.path.realpath(path), flags, 0o600))
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not os.access(path, os.R_OK | os.W_OK):

@@ -145,7 +145,7 @@ SELECT * FROM iteration WHERE run = :run ORDER BY parent, position
 
 -- approvals --
 -- The questions of a run.
-SELECT * FROM approval WHERE run = :run ORDER BY requested_at, id
+SELECT * FROM approval WHERE run = :run
 
 -- reconciliations --
 -- What was found out about a run's effects.

@@ -37,13 +37,19 @@ from agentctl.store.statements import SQL
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from agentctl.clock import Clock, Instant
     from agentctl.engine.apply import Work
     from agentctl.engine.ports import NewRun
-    from agentctl.engine.records import ApprovalRecord, RunRecord, StreamEvent, Transition
+    from agentctl.engine.records import (
+        ApprovalRecord,
+        EffectRecord,
+        RunRecord,
+        StreamEvent,
+        Transition,
+    )
     from agentctl.jsonvalue import JsonObject
     from agentctl.store.database import Database
 
@@ -92,15 +98,17 @@ class SqliteStore:
             if row is None:
                 raise _unknown(run_id)
             number = {"run": row["number"]}
+            effects = tuple(map(effect_from, connection.execute(SQL["effects"], number)))
+            questions = map(approval_from, connection.execute(SQL["approvals"], number))
             return RunHistory(
                 run=run_from(row),
                 plan=cast("JsonObject", read_json(_unpacked(row["plan"]))),
                 tasks=tuple(map(task_from, connection.execute(SQL["tasks"], number))),
-                effects=tuple(map(effect_from, connection.execute(SQL["effects"], number))),
+                effects=effects,
                 iterations=tuple(
                     map(iteration_from, connection.execute(SQL["iterations"], number))
                 ),
-                approvals=tuple(map(approval_from, connection.execute(SQL["approvals"], number))),
+                approvals=_as_asked(questions, effects),
                 late_reports=tuple(
                     map(late_report_from, connection.execute(SQL["late_reports"], number))
                 ),
@@ -260,6 +268,19 @@ def _insert_run(connection: sqlite3.Connection, new: NewRun) -> int:
 def _insert_document(connection: sqlite3.Connection, digest: str, kind: str, text: str) -> None:
     body = zlib.compress(text.encode("utf-8", "surrogatepass"))
     connection.execute(SQL["insert_document"], (digest, kind, body))
+
+
+def _as_asked(
+    questions: Iterable[ApprovalRecord], effects: Sequence[EffectRecord]
+) -> tuple[ApprovalRecord, ...]:
+    """Return questions oldest first; those of one commit as their effects were asked for."""
+    found = tuple(questions)
+    if len(found) < 2:
+        return found
+    numbers = {one.id: one.number for one in effects}
+    return tuple(
+        sorted(found, key=lambda one: (one.requested_at, numbers.get(one.effect_id, 0), one.id))
+    )
 
 
 def _unpacked(body: bytes) -> bytes:

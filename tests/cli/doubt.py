@@ -1,12 +1,8 @@
-"""Runs with effects that may have happened, and a terminal to talk about them on."""
+"""Runs with effects that may have happened, and short ways to talk about them."""
 
 from __future__ import annotations
 
 import json
-import os
-import select
-import subprocess
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +10,8 @@ import pytest
 
 from agentctl import Engine
 from agentctl.testing import CrashPoint, SimulatedCrash
-from tests.cli.harness import TIMEOUT_SECONDS, Result, environment, run_cli, run_json
+from tests.cli.harness import Result, run_cli, run_json
+from tests.cli.terminal import talk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +23,6 @@ ANSWER = {
     "usage": {"inputTokens": 1, "outputTokens": 2},
     "stopReason": "end_turn",
 }
-CTRL_C, CTRL_D = b"\x03", b"\x04"
 
 
 def document(*agents: str, **spec: Any) -> dict[str, Any]:
@@ -130,43 +126,4 @@ class Case:
 
     def talk(self, *args: str, answers: Sequence[tuple[str, str | bytes]]) -> tuple[int, str]:
         """Run the program on a terminal: wait for each text, then type what belongs to it."""
-        mine, theirs = os.openpty()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "agentctl", *args, "--db", "state.db", "--color", "never"],
-            cwd=self.folder,
-            env=environment({"TERM": "dumb"}),
-            preexec_fn=lambda: os.login_tty(theirs),
-        )
-        os.close(theirs)
-        try:
-            shown = _converse(mine, answers)
-        finally:
-            os.close(mine)
-            if process.poll() is None and sys.exc_info()[0] is not None:
-                process.kill()
-        return process.wait(TIMEOUT_SECONDS), shown
-
-
-def _converse(terminal: int, answers: Sequence[tuple[str, str | bytes]]) -> str:
-    whole = ""
-    told = 0
-    for expected, answer in answers:
-        while (place := whole.find(expected, told)) < 0:
-            more = _read(terminal)
-            assert more, f"{expected!r} never came:\n{whole}"
-            whole += more
-        told = place + len(expected)
-        os.write(terminal, answer if isinstance(answer, bytes) else f"{answer}\n".encode())
-    while more := _read(terminal):
-        whole += more
-    return whole
-
-
-def _read(terminal: int) -> str:
-    """Return what came, or nothing once the program has closed its side, or says no more."""
-    if not select.select([terminal], [], [], TIMEOUT_SECONDS)[0]:
-        return ""
-    try:
-        return os.read(terminal, 1 << 16).decode("utf-8", "replace")
-    except OSError:
-        return ""
+        return talk(self.folder, *args, "--db", "state.db", answers=answers)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cli.doubt import ANSWER, CTRL_C, CTRL_D, Case, document, with_probe
+from tests.cli.doubt import ANSWER, Case, document, with_probe
+from tests.cli.terminal import CTRL_C, CTRL_D
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from agentctl.store.sqlite import SqliteStore
 
 
+WRITER = Path(__file__).with_name("writer.py")
+
+
 def mode(path: Path) -> int:
     """Return the permission bits of a file."""
     return path.stat().st_mode & 0o777
@@ -49,10 +54,43 @@ def test_the_database_and_its_log_are_readable_by_their_owner_alone(tmp_path: Pa
         os.umask(before)
 
 
+def test_a_link_to_a_file_that_is_not_there_yet_makes_that_file(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "state.db")
+    open_store(tmp_path / "link.db").close()
+    assert mode(tmp_path / "state.db") == 0o600
+
+
 def test_the_log_is_folded_in_when_the_last_one_leaves(store: SqliteStore) -> None:
     started(store)
     store.close()
     assert [path.name for path in store.path.parent.iterdir()] == ["state.db"]
+
+
+def test_opening_a_file_once_more_loses_nothing_that_others_write(store: SqliteStore) -> None:
+    """Closing a file gives up every lock that the process holds on it, so nothing may just close it.
+
+    Whoever leaves next would take itself for the last one, and throw the log away under the rest.
+    """
+    started(store, new_run("first"))[0].release()
+    open_store(store.path).close()
+    write_elsewhere(store.path, "second")
+    started(store, new_run("third"))[0].release()
+    assert {one.id for one in store.list_runs()} == {"first", "second", "third"}
+    write_elsewhere(store.path, "fourth")
+    assert len(store.list_runs()) == 4
+    store.close()
+    with tampering(store.path) as connection:
+        stored = {row[0] for row in connection.execute("SELECT id FROM run")}
+    assert stored == {"first", "second", "third", "fourth"}
+
+
+def write_elsewhere(path: Path, run_id: str) -> None:
+    """Store a run from a process of its own."""
+    subprocess.run(
+        [sys.executable, str(WRITER), str(path), run_id],
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(WRITER.parents[2])},
+    )
 
 
 def test_a_database_that_must_exist_is_not_made(tmp_path: Path) -> None:
