@@ -25,7 +25,7 @@ from tests.model.world import IDEMPOTENCIES, ONCE, Call, Process, World
 if TYPE_CHECKING:
     from agentctl.engine.records import EffectRecord, Idempotency, RunHistory
 
-EXAMPLES = int(__import__("os").environ.get("EX","300"))
+EXAMPLES = int(__import__("os").environ.get("EX", "300"))
 STEPS = 30
 NAMES = ("a", "b", "c")
 picks = st.integers(0, 5)
@@ -41,6 +41,7 @@ class WorldMachine(RuleBasedStateMachine):
         # The state and version of every record that is over, and all that was ever confirmed.
         self.over: dict[tuple[str, str], tuple[str, int]] = {}
         self.confirmed: dict[str, Any] = {}
+        self.verified: RunHistory | None = None
 
     def teardown(self) -> None:
         try:
@@ -69,7 +70,7 @@ class WorldMachine(RuleBasedStateMachine):
 
     @property
     def is_stored(self) -> bool:
-        return self.world.run_id is not None
+        return self.world.stored is not None
 
     def doubtful(self) -> list[EffectRecord]:
         """Return the effects that an operator may say something about."""
@@ -77,9 +78,13 @@ class WorldMachine(RuleBasedStateMachine):
             return []
         return [
             one
-            for one in self.world.history().effects
+            for one in self.world.history.effects
             if one.state == "uncertain" or (one.state == "started" and one.idempotency in ONCE)
         ]
+
+    def undecided(self) -> list[EffectRecord]:
+        """Return the effects that nobody said anything about yet."""
+        return [one for one in self.doubtful() if one.name not in self.world.findings]
 
     # -- events --
 
@@ -122,7 +127,7 @@ class WorldMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.is_stored and self.idle)
     @rule(pick=picks)
     def resume(self, pick: int) -> None:
-        held, history = self.world.is_held, self.world.history()
+        held, history = self.world.is_held, self.world.history
         process = self.idle[pick % len(self.idle)]
         self._resume(process)
         if held:
@@ -187,26 +192,25 @@ class WorldMachine(RuleBasedStateMachine):
         doubtful = self.doubtful()
         self._reconcile(doubtful[pick % len(doubtful)], status)
 
-    @precondition(lambda self: self.doubtful())
+    @precondition(lambda self: self.undecided())
     @rule(pick=picks)
     def reconcile_truthfully(self, pick: int) -> None:
-        doubtful = self.doubtful()
+        doubtful = self.undecided()
         effect = doubtful[pick % len(doubtful)]
         self._reconcile(effect, self._truth(effect))
 
     # -- how --
 
     def _resume(self, process: Process) -> None:
-        assert self.world.run_id is not None
-        self.world.drive(process, process.engine.resume(self.world.run_id))
+        self.world.drive(process, process.engine.resume(self.world.history.run.id))
 
     def _report(self, call: Call, answer: Any) -> None:
         """Answer a call; of an owner that lost the run, only evidence may be kept."""
-        before = self.world.history()
+        before = self.world.history
         answer()
         if not isinstance(call.process.refusal, LeaseLost):
             return
-        after = self.world.history()
+        after = self.world.history
         assert (after.run, after.tasks, after.effects) == (
             before.run,
             before.tasks,
@@ -223,7 +227,7 @@ class WorldMachine(RuleBasedStateMachine):
 
     def _reconcile(self, effect: EffectRecord, status: Any) -> None:
         """Record a finding, and remember what was said of what."""
-        history = self.world.history()
+        history = self.world.history
         other = next((one for one in history.effects if one.state == "succeeded"), None)
         calls = [one for one in self._calls_of(effect.name) if one.happened]
         more: dict[str, Any] = {}
@@ -237,6 +241,7 @@ class WorldMachine(RuleBasedStateMachine):
             self.world.observer.reconcile(
                 history.run.id, effect.name, status=status, actor="ada", reason="looked", **more
             )
+            self.world.look()
         except IllegalTransition:
             assert effect.name in self.world.findings
             return
@@ -255,17 +260,16 @@ class WorldMachine(RuleBasedStateMachine):
             for call in self.open_calls:
                 if call.is_open:
                     self.world.confirm(call)
-            if not self.is_stored or self.world.history().run.state in RUN_FINAL:
+            if not self.is_stored or self.world.history.run.state in RUN_FINAL:
                 break
-            for effect in self.doubtful():
-                if effect.name not in self.world.findings:
-                    self._reconcile(effect, self._truth(effect))
+            for effect in self.undecided():
+                self._reconcile(effect, self._truth(effect))
             if not self.world.is_held:
                 self._resume(self.idle[0])
         self.the_history_is_kept()
         if not self.is_stored:
             return
-        history = self.world.history()
+        history = self.world.history
         assert history.run.state in RUN_FINAL
         self._check_success(history)
 
@@ -297,11 +301,11 @@ class WorldMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_history_is_kept(self) -> None:
-        run_id = self.world.run_id
-        if run_id is None:
+        history = self.world.stored
+        if history is None or history is self.verified:
             return
-        assert verify_run(self.world.observer.store, run_id) == []
-        history = self.world.history()
+        assert verify_run(self.world.observer.store, history.run.id) == []
+        self.verified = history
         self._nothing_final_moves(history)
         self._what_is_confirmed_stays(history)
         self._what_is_recorded_is_true(history)
@@ -316,9 +320,7 @@ class WorldMachine(RuleBasedStateMachine):
         }
         assert {key: now[key] for key in self.over} == self.over
         tables = {table.name: table for table in TABLES.values()}
-        self.over = {
-            key: value for key, value in now.items() if tables[key[0]].is_final(value[0])
-        }
+        self.over = {key: value for key, value in now.items() if tables[key[0]].is_final(value[0])}
 
     def _what_is_confirmed_stays(self, history: RunHistory) -> None:
         now = {one.name: one.result for one in history.effects if one.state == "succeeded"}

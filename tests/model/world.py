@@ -99,12 +99,14 @@ class World:
     findings: dict[str, str] = field(factory=dict)
     misled: set[str] = field(factory=set)
     broken: list[str] = field(factory=list)
+    stored: RunHistory | None = None
+    is_held: bool = False
     processes: list[Process] = field(init=False)
     observer: Engine = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start two processes and somebody who only reads."""
-        self.observer = Engine(self.folder / "state.db", clock=self.clock)
+        self.observer = Engine(self.folder / "state.db", clock=self.clock, durability="normal")
         self.processes = [self._process(), self._process()]
 
     def _process(self) -> Process:
@@ -130,7 +132,8 @@ class World:
     async def _dispatched(
         self, process: Process, task: str, idempotency: Idempotency, key: str
     ) -> dict[str, int]:
-        ledger = {one.name: one for one in self.history().effects}
+        self.look()
+        ledger = {one.name: one for one in self.history.effects}
         started = [
             one
             for one in ledger.values()
@@ -166,23 +169,19 @@ class World:
 
     # -- what is stored --
 
-    @property
-    def run_id(self) -> str | None:
-        """The one run, once it is stored."""
+    def look(self) -> None:
+        """Read the run again, as it is stored now."""
         runs = self.observer.store.list_runs()
-        return runs[0].id if runs else None
+        if runs:
+            self.stored = self.observer.history(runs[0].id)
+            holder = self.observer.store.holder(runs[0].id)
+            self.is_held = holder is not None and bool(holder["alive"])
 
     @property
-    def is_held(self) -> bool:
-        """Whether a process owns the run that counts as alive."""
-        run_id = self.run_id
-        holder = None if run_id is None else self.observer.store.holder(run_id)
-        return holder is not None and bool(holder["alive"])
-
     def history(self) -> RunHistory:
-        """Read the run."""
-        assert self.run_id is not None
-        return self.observer.history(self.run_id)
+        """The run as it was when somebody looked last."""
+        assert self.stored is not None
+        return self.stored
 
     # -- events of the outside --
 
@@ -239,6 +238,7 @@ class World:
         with self.observer.store.database.writing() as connection:
             connection.execute("UPDATE lease SET host = 'elsewhere', boot = 'another'")
         self.clock.advance(LIFETIME_SECONDS + 1)
+        self.look()
 
     def settle(self) -> None:
         """Let the loop run until everything waits for the outside; bury the dead."""
@@ -254,12 +254,9 @@ class World:
                 self.processes[place] = self._process()
             elif error is not None and not isinstance(error, REFUSALS):
                 raise error
-        if all(one.driving is None for one in self.processes):
-            self._expire()
-
-    def _expire(self) -> None:
-        """Let the lease go that a process held when it died in the commit that made the run."""
-        if self.is_held:
+        self.look()
+        # A process that died in the commit that made the run could not give its lease back.
+        if self.is_held and all(one.driving is None for one in self.processes):
             self.lose_lease()
 
     async def _turn(self) -> None:
