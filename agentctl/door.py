@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
 from agentctl.blocking import blocking
 from agentctl.clock import SystemClock
 from agentctl.deciding import Deciding
+from agentctl.deriving import Deriving
 from agentctl.effects.system import SystemEntropy, SystemTimer
 from agentctl.errors import PrerequisiteError, UncertainEffect, UsageError
 from agentctl.machines.names import RunStates
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 DEFAULT_DATABASE = ".agentctl/runtime.db"
 
 
-class Engine(Deciding):
+class Engine(Deciding, Deriving):
     """Loads workflows, and starts, resumes, cancels, replays and inspects runs.
 
     `db` is the SQLite file, made on first use. `durability` "full" survives a power failure,

@@ -14,6 +14,7 @@ The families answer the caller's question, and each has one exit code::
         RunHeld             3   another live process owns the run
         LeaseLost           3   this process no longer owns the run
         UncertainEffect     3   an effect may have happened; reconcile it first
+        RecoveryBlocked
         EffectCertain, ConfirmationRequired, TerminalRequired, ProbeMissing
         ApprovalExpired, ApprovalVoid
       RunFailed             4   the run ended in failure
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentctl.diagnostics import Diagnostic
-    from agentctl.jsonvalue import JsonValue
+    from agentctl.jsonvalue import JsonObject, JsonValue
 
 
 class AgentctlError(Exception):
@@ -197,6 +198,23 @@ class UncertainEffect(StateError):
     code = "uncertain_effect"
 
 
+class RecoveryBlocked(StateError):
+    """Something stands against a derived run; `plan` is the whole plan, as `--plan` shows it."""
+
+    code = "recovery_blocked"
+
+    def __init__(self, plan: JsonObject, run_id: str) -> None:
+        self.plan = plan
+        listed = plan["blockedReuse"]
+        assert isinstance(listed, list)
+        words = "; ".join(
+            f"{one['taskId']}: {one['meaning']} ({one['rule']})"
+            for one in listed
+            if isinstance(one, dict)
+        )
+        super().__init__(words, help="the same command with --plan shows all of it", run_id=run_id)
+
+
 class EffectCertain(StateError):
     """The ledger itself says what became of the effect, so nothing is left to find out."""
 
@@ -313,6 +331,7 @@ class ArtifactDamaged(StoreError):
     """Bytes that a run refers to are missing or do not match their digest."""
 
     code = "artifact_integrity"
+    digests: Sequence[str] = ()
 
 
 class SchemaTooNew(StoreError):

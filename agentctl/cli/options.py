@@ -65,6 +65,16 @@ RaiseBudgets = Annotated[
 Actor = Annotated[
     str | None, typer.Option("--actor", metavar="NAME", help="Who decides. [default: your login]")
 ]
+Roots = Annotated[
+    list[str] | None,
+    typer.Option("--from", metavar="TASK", help="Begin here; may be given several times."),
+]
+PlanOnly = Annotated[
+    bool, typer.Option("--plan", help="Only show what would be taken over and what would run.")
+]
+RestartSuccessful = Annotated[
+    bool, typer.Option("--restart-successful", help="Let a named task that succeeded run again.")
+]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in the journal.")]
 WriteTo = Annotated[
     str | None, typer.Option("--write", metavar="FILE", help="Write to a file instead of showing.")

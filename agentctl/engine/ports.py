@@ -244,6 +244,10 @@ class Store(RunCreator, Protocol):
         """Read a run's stream records, in order."""
         ...
 
+    def source_of(self, run_id: str) -> str:
+        """Return the text that a run was compiled from; "" where none was kept."""
+        ...
+
     def check_artifacts(self, run_id: str) -> None:
         """Read every artifact of a run. Raises ArtifactDamaged with the digests of bad ones."""
         ...

@@ -50,7 +50,7 @@ def inspect_view(
     run = history.run
     tasks = sorted(history.tasks, key=lambda task: task.position)
     return {
-        "run": _run(history, holder),
+        "run": _run(history, journal, holder),
         "tasks": [_task(task) for task in tasks],
         "effects": [_effect(effect, history.late_reports) for effect in history.effects],
         "toolCalls": _tool_calls(history),
@@ -187,15 +187,28 @@ def task_disposition(task: TaskRecord) -> str | None:
     return task.disposition or "executed"
 
 
-def _run(history: RunHistory, holder: JsonObject | None) -> JsonObject:
+def _beginning(journal: Sequence[tuple[int, Transition]]) -> JsonObject:
+    """Return what was said when a derived run began."""
+    details = (one.detail for _, one in journal if one.machine == "run" and one.event == "start")
+    first = next(details, None)
+    return first if isinstance(first, dict) else {}
+
+
+def _run(
+    history: RunHistory,
+    journal: Sequence[tuple[int, Transition]],
+    holder: JsonObject | None,
+) -> JsonObject:
     run = history.run
+    began = _beginning(journal)
     return {
         "runId": run.id,
         "state": run.state,
         "mode": run.mode,
         "sourceRunId": run.source_run_id,
-        "retryFailedOnly": False,
-        "retryRoots": [],
+        "retryFailedOnly": bool(began.get("failedOnly")),
+        "retryRoots": began.get("roots") or [],
+        "reason": began.get("reason") or None,
         "workflow": run.workflow_name,
         "workflowDigest": run.workflow_digest,
         "planDigest": run.plan_digest,

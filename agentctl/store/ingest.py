@@ -71,10 +71,13 @@ def artifacts_beside(database: Path) -> Path:
 def refuse_damaged(blobs: Blobs, run_id: str, records: Iterable[ArtifactRecord]) -> None:
     """Read what some records refer to. Raises ArtifactDamaged with every bad digest."""
     found = {one.digest: blobs.problem(one.digest) for one in records}
-    bad = [f"{digest} is {problem}" for digest, problem in found.items() if problem]
+    bad = {digest: problem for digest, problem in found.items() if problem}
     if bad:
-        raise ArtifactDamaged(
-            f"run {run_id} refers to artifacts that cannot be used: {'; '.join(bad)}",
+        words = "; ".join(f"{digest} is {problem}" for digest, problem in bad.items())
+        error = ArtifactDamaged(
+            f"run {run_id} refers to artifacts that cannot be used: {words}",
             help="put the bytes back from a backup; `agentctl artifacts verify` reads them all",
             run_id=run_id,
         )
+        error.digests = tuple(bad)
+        raise error

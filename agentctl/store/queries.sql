@@ -129,6 +129,10 @@ SELECT number FROM run WHERE id = ?
 -- One run with its plan.
 SELECT run.*, document.body AS plan FROM run JOIN document ON digest = plan_digest WHERE id = ?
 
+-- run_source --
+-- The workflow text that a run was compiled from, where it was kept.
+SELECT body FROM document JOIN run ON digest = source_digest WHERE id = :id
+
 -- tasks --
 -- The tasks of a run in compiled order.
 SELECT * FROM task WHERE key >= :run << 32 AND key < (:run + 1) << 32 ORDER BY key

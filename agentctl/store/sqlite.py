@@ -178,6 +178,12 @@ class SqliteStore:
             rows = connection.execute(SQL["effect_run"], {"beginning": effect_id}).fetchall()
         return [(row["run_id"], row["effect_id"]) for row in rows]
 
+    def source_of(self, run_id: str) -> str:
+        """Return the text that a run was compiled from; "" where none was kept."""
+        with self.database.reading() as connection:
+            row = connection.execute(SQL["run_source"], {"id": run_id}).fetchone()
+        return "" if row is None else _unpacked(row["body"]).decode("utf-8", "surrogatepass")
+
     def check_artifacts(self, run_id: str) -> None:
         """Read every artifact of a run. Raises ArtifactDamaged with the digests of bad ones."""
         with self.database.reading() as connection:

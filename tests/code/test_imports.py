@@ -22,6 +22,7 @@ TOP = {
     "agentctl.__main__",
     "agentctl.blocking",
     "agentctl.deciding",
+    "agentctl.deriving",
     "agentctl.door",
     "agentctl.loading",
     "agentctl.testing",

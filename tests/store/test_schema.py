@@ -82,7 +82,14 @@ def test_a_newer_schema_is_refused_with_advice(tmp_path: Path) -> None:
 def test_every_statement_is_one_that_sqlite_accepts(store: SqliteStore, name: str) -> None:
     names = {"run": 1, "after": 0, "host": "", "boot": "", "pid": 1, "started": 1, "since": 1}
     filters = ("states", "workflow", "created_before")
-    values = {**names, "expires_at": 1, "beginning": "ab", **dict.fromkeys(filters), "limit": 1}
+    values = {
+        **names,
+        "expires_at": 1,
+        "beginning": "ab",
+        "id": "r",
+        **dict.fromkeys(filters),
+        "limit": 1,
+    }
     statement = SQL[name]
     given: object = [None] * statement.count("?") if "?" in statement else values
     with store.database.reading() as connection:

@@ -69,12 +69,15 @@ MEANINGS: Final[dict[Rule, str]] = {
 class Boundary(Value):
     """Where a derived run begins: task names, or everything that failed.
 
-    `restart_successful` acknowledges that a root which succeeded runs again.
+    `restart_successful` acknowledges that a root which succeeded runs again. `everything` begins
+    at the start, and with `fresh_effects` effects are meant to happen again, confirmed or not.
     """
 
     roots: tuple[str, ...] = ()
     failed_only: bool = False
     restart_successful: bool = False
+    everything: bool = False
+    fresh_effects: bool = False
 
 
 @frozen(eq=False, repr=False)
@@ -167,12 +170,15 @@ class Planner:
         rerun = self._closure(self._roots(recorded))
         for task_id in self.target.order:
             self._place(self.target.tasks[task_id], recorded.get(task_id), rerun)
-        self._check_effects(set(made.rerun))
+        if not self.boundary.fresh_effects:
+            self._check_effects(set(made.rerun))
         made.estimates = _estimates(self.target, made.rerun)
         return made
 
     def _roots(self, recorded: dict[str, TaskRecord]) -> set[str]:
         """Return the tasks that the caller wants to run again; a parent means its children."""
+        if self.boundary.everything:
+            return set(self.target.order)
         if self.boundary.failed_only:
             failed = [one.id for one in self.source.tasks if one.state == TaskStates.failed]
             self.made.roots = _outermost(self.target, failed)
@@ -184,7 +190,8 @@ class Planner:
             if not meant:
                 self._block(name, "repair_root_missing")
             happy = [one for one in meant if one in recorded and _satisfied(recorded[one])]
-            if happy and len(happy) == len(meant) and not self.boundary.restart_successful:
+            knows = self.boundary.restart_successful or self.boundary.fresh_effects
+            if happy and len(happy) == len(meant) and not knows:
                 self._block(name, "successful_root_requires_acknowledgement")
             roots.update(meant)
         return roots

@@ -1,0 +1,64 @@
+"""`agentctl retry`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from agentctl.cli import options
+from agentctl.cli.command import command, single
+from agentctl.cli.console import Console
+
+app = single()
+
+Failed = Annotated[bool, typer.Option("--failed", help="Begin at everything that failed.")]
+
+
+@command(app, "retry", streams=True)
+def retry(
+    console: Console,
+    file: options.File,
+    run_id: options.RunId,
+    roots: options.Roots = None,
+    failed: Failed = False,
+    restart_successful: options.RestartSuccessful = False,
+    plan: options.PlanOnly = False,
+    reason: options.Reason = "",
+    workspace: options.Workspace = None,
+    timeout_seconds: options.TimeoutSeconds = None,
+) -> int:
+    """Run the same workflow again where it failed; the rest is taken over, in a new run."""
+    from agentctl.cli import loading
+    from agentctl.cli.deriving import carry_out, show_plan
+    from agentctl.cli.drive import about
+
+    engine = loading.open_existing(console)
+    try:
+        run_id = about(console, engine, run_id).run.id
+        loaded = loading.load(engine, file, workspace)
+        if plan:
+            found = engine.plan_retry(
+                loaded,
+                run_id,
+                roots=roots or (),
+                failed=failed,
+                restart_successful=restart_successful,
+            )
+            return show_plan(console, found)
+        return carry_out(
+            console,
+            engine,
+            loaded.plan.order,
+            lambda: engine.retry(
+                loaded,
+                run_id,
+                roots=roots or (),
+                failed=failed,
+                restart_successful=restart_successful,
+                reason=reason,
+                timeout_seconds=timeout_seconds,
+            ),
+        )
+    finally:
+        engine.close()
