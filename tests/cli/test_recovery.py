@@ -43,12 +43,13 @@ def chain(*steps: tuple[str, str, Any], **spec: Any) -> JsonObject:
         **spec.pop("actions", {}),
     }
     policy = {"approval": "never", "writableRoots": ["."], "processAllowlist": [PYTHON]}
-    return {
+    body: dict[str, Any] = {
         "apiVersion": "agentctl.dev/v1",
         "kind": "Workflow",
         "metadata": {"name": "recovery"},
         "spec": {"policy": policy, "actions": actions, "tasks": tasks, **spec},
     }
+    return body
 
 
 def shell(script: str, **action: Any) -> JsonObject:

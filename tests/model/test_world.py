@@ -23,7 +23,7 @@ from tests.engine.harness import task, workflow
 from tests.model.world import IDEMPOTENCIES, ONCE, Call, Process, World
 
 if TYPE_CHECKING:
-    from agentctl.engine.records import EffectRecord, Idempotency, RunHistory
+    from agentctl.engine.records import EffectRecord, RunHistory, RunRecord, TaskRecord
 
 EXAMPLES = int(__import__("os").environ.get("EX", "300"))
 STEPS = 30
@@ -314,10 +314,12 @@ class WorldMachine(RuleBasedStateMachine):
             assert not {one.state for one in history.effects} & EFFECT_OPEN
 
     def _nothing_final_moves(self, history: RunHistory) -> None:
-        now = {
-            (one.machine, one.entity): (one.state, one.version)
-            for one in (history.run, *history.tasks, *history.effects)
-        }
+        records: list[RunRecord | TaskRecord | EffectRecord] = [
+            history.run,
+            *history.tasks,
+            *history.effects,
+        ]
+        now = {(one.machine, one.entity): (one.state, one.version) for one in records}
         assert {key: now[key] for key in self.over} == self.over
         tables = {table.name: table for table in TABLES.values()}
         self.over = {key: value for key, value in now.items() if tables[key[0]].is_final(value[0])}
@@ -336,7 +338,7 @@ class WorldMachine(RuleBasedStateMachine):
                 results = [one.result for one in calls if one.happened and one.answer == "yes"]
                 assert effect.result in results
                 assert outputs.get(effect.task_id, effect.result) == effect.result
-            if effect.state == "failed" and effect.idempotency not in ("idempotent",):
+            if effect.state == "failed" and effect.idempotency != "idempotent":
                 assert calls[-1].answer == "no"
 
 
