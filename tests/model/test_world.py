@@ -23,7 +23,13 @@ from tests.engine.harness import task, workflow
 from tests.model.world import IDEMPOTENCIES, ONCE, Call, Process, World
 
 if TYPE_CHECKING:
-    from agentctl.engine.records import EffectRecord, RunHistory, RunRecord, TaskRecord
+    from agentctl.engine.records import (
+        EffectRecord,
+        Idempotency,
+        RunHistory,
+        RunRecord,
+        TaskRecord,
+    )
 
 EXAMPLES = int(__import__("os").environ.get("EX", "300"))
 STEPS = 30
