@@ -325,7 +325,9 @@ class WorldMachine(RuleBasedStateMachine):
             *history.tasks,
             *history.effects,
         ]
-        now = {(one.machine, one.entity): (one.state, one.version) for one in records}
+        now: dict[tuple[str, str], tuple[str, int]] = {}
+        for one in records:
+            now[one.machine, one.entity] = (one.state, one.version)
         assert {key: now[key] for key in self.over} == self.over
         tables = {table.name: table for table in TABLES.values()}
         self.over = {key: value for key, value in now.items() if tables[key[0]].is_final(value[0])}
