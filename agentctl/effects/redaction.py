@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, AnyStr, Final, Generic
 
-from attr import frozen
+from attr import field, frozen
 
 from agentctl.effects.encodings import forms_of, line_breaks
 from agentctl.value import Value
@@ -30,12 +30,24 @@ _TAIL_CHARACTERS_MIN: Final = 6
 
 @frozen(eq=False, repr=False)
 class _Forms(Value, Generic[AnyStr]):
-    """What is looked for: forms that stand in one piece, and forms that may be wrapped."""
+    """What is looked for: forms that stand in one piece, and forms that may be wrapped.
+
+    The longest come first. `probes` are those of either kind that hold no other form: where none
+    of them occurs, nothing does.
+    """
 
     solid: Sequence[AnyStr]
     wrapped: Sequence[AnyStr]
     mark: AnyStr
     half_break: AnyStr
+    breaks: Sequence[AnyStr]
+    solid_probes: Sequence[AnyStr] = field(init=False)
+    wrapped_probes: Sequence[AnyStr] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Choose the probes once, because most texts hold no secret."""
+        object.__setattr__(self, "solid_probes", _probes(self.solid))
+        object.__setattr__(self, "wrapped_probes", _probes(self.wrapped))
 
 
 class Redactor:
@@ -45,13 +57,15 @@ class Redactor:
 
     def __init__(self, values: Iterable[str]) -> None:
         solid, wrapped = forms_of(values)
-        # A fixed order, the longest first: overlapping ones are merged whatever it is.
-        self._text: _Forms[str] = _Forms(_ordered(solid), _ordered(wrapped), REDACTED, "\\")
+        self._text: _Forms[str] = _Forms(
+            _ordered(solid), _ordered(wrapped), REDACTED, "\\", "\r\n"
+        )
         self._data: _Forms[bytes] = _Forms(
             [_encoded(form) for form in self._text.solid],
             [_encoded(form) for form in self._text.wrapped],
             REDACTED.encode(),
             b"\\",
+            (b"\r", b"\n"),
         )
 
     def __repr__(self) -> str:
@@ -157,6 +171,10 @@ def _ordered(forms: Iterable[str]) -> list[str]:
     return sorted(forms, key=lambda form: (-len(form), form))
 
 
+def _probes(forms: Sequence[AnyStr]) -> list[AnyStr]:
+    return [one for one in forms if not any(other in one for other in forms if other != one)]
+
+
 def _encoded(form: str) -> bytes:
     return form.encode("utf-8", "surrogatepass")
 
@@ -182,8 +200,11 @@ def _all_spans(text: AnyStr, forms: _Forms[AnyStr]) -> list[Span]:
 
 def _spans(text: AnyStr, forms: _Forms[AnyStr]) -> list[Span]:
     """Return where the forms occur, sorted, and merged where they overlap."""
-    found = _occurrences(text, forms.solid)
-    if forms.wrapped:
+    found: list[Span] = []
+    if any(probe in text for probe in forms.solid_probes):
+        found = _occurrences(text, forms.solid)
+    quick = _without_breaks(text, forms)
+    if any(probe in quick for probe in forms.wrapped_probes):
         plain, places = _unwrapped(text)
         found += [
             (places(start), places(end - 1) + 1)
@@ -200,6 +221,15 @@ def _occurrences(text: AnyStr, forms: Sequence[AnyStr]) -> list[Span]:
             found.append((start, start + len(form)))
             start = text.find(form, start + 1)
     return found
+
+
+def _without_breaks(text: AnyStr, forms: _Forms[AnyStr]) -> AnyStr:
+    """Return what `_unwrapped` does, without the places, which take much longer."""
+    if forms.half_break in text:
+        return line_breaks(text).sub(text[:0], text)
+    for one in forms.breaks:
+        text = text.replace(one, text[:0])
+    return text
 
 
 def _unwrapped(text: AnyStr) -> tuple[AnyStr, Callable[[int], int]]:
@@ -242,13 +272,22 @@ def _open_end(text: AnyStr, forms: _Forms[AnyStr], least: int) -> int:
     It has at least `least` characters by now; without one, it is the end of the text.
     """
     cut = _beginning(text, forms.solid, least)
-    if forms.wrapped:
-        # The first half of an escaped line break is no character of a value.
-        plain, places = _unwrapped(text.removesuffix(forms.half_break))
-        begun = _beginning(plain, forms.wrapped, least)
-        if begun < len(plain):
-            cut = min(cut, places(begun))
-    return cut
+    # The first half of an escaped line break is no character of a value.
+    tail = _tail(text.removesuffix(forms.half_break), forms)
+    plain, places = _unwrapped(tail)
+    begun = _beginning(plain, forms.wrapped, least)
+    if begun == len(plain):
+        return cut
+    return min(cut, len(text) - len(tail) - text.endswith(forms.half_break) + places(begun))
+
+
+def _tail(text: AnyStr, forms: _Forms[AnyStr]) -> AnyStr:
+    """Return an end of a text that holds the longest wrapped form, not counting line breaks."""
+    longest = len(forms.wrapped[0]) if forms.wrapped else 0
+    size = 2 * longest
+    while size < len(text) and len(_without_breaks(text[-size:], forms)) < longest:
+        size *= 2
+    return text[-size:] if size else text[:0]
 
 
 def _beginning(text: AnyStr, forms: Sequence[AnyStr], least: int) -> int:
@@ -256,6 +295,8 @@ def _beginning(text: AnyStr, forms: Sequence[AnyStr], least: int) -> int:
     for form in forms:
         # Earlier than this the form would be complete.
         place = max(len(text) - len(form) + 1, 0)
+        if text.find(form[:least], place) < 0:
+            continue
         last = max(min(cut, len(text) - least + 1), 0)
         place = text.find(form[:1], place, last)
         while place >= 0:

@@ -36,10 +36,12 @@ async def output_of(process: JsonObject, workspace: str) -> bytes:
     limit_bytes = cast("int", process.get("outputLimitBytes") or SECRET_BYTES_MAX)
     seconds = cast("int", process.get("timeoutSeconds") or _TIMEOUT_SECONDS)
     started = _start(command, cast("list[str]", process.get("args") or []), workspace)
+    loop = asyncio.get_running_loop()
+    drained = loop.run_in_executor(None, _drain, started, limit_bytes, seconds)
     try:
-        output, code = await asyncio.to_thread(_drain, started, limit_bytes, seconds)
+        # The thread cleans up in any case, so a cancellation may not keep it from starting.
+        output, code = await asyncio.shield(drained)
     except asyncio.CancelledError:
-        # The thread then sees the end of the output, and cleans up.
         _kill(started)
         raise
     if len(output) > limit_bytes:

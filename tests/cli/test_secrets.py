@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import sys
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from tests.cli.harness import run_cli, run_json
+from tests.cli.harness import ROOT, run_cli, run_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -190,3 +193,75 @@ def test_a_workflow_without_secrets_is_ready(tmp_path: Path) -> None:
     assert run_cli("auth", "check", str(file)).expect(0).stdout == "no secrets\n"
     assert run_cli("providers", "inspect", str(file)).expect(0).stdout == "no providers\n"
     assert run_json("auth", "check", str(file)).expect(0).at("/data/ready") is True
+
+
+def _program(folder: Path) -> dict[str, str]:
+    """Put the program on a search path, and return that as an environment."""
+    place = folder / "bin" / "agentctl"
+    place.parent.mkdir()
+    run = (
+        f'PYTHONPATH={shlex.quote(str(ROOT))} exec {shlex.quote(sys.executable)} -m agentctl "$@"'
+    )
+    place.write_text(f"#!/bin/sh\n{run}\n", encoding="utf-8")
+    place.chmod(0o755)
+    return {"PATH": f"{place.parent}:{os.environ['PATH']}"}
+
+
+def _with_two_secrets(folder: Path) -> Path:
+    spec = {
+        "policy": {
+            "approval": "never",
+            "processAllowlist": ["agentctl"],
+            "environmentAllowlist": ["FILE_SECRET", "PROCESS_SECRET"],
+            "secretFileRoots": ["secrets"],
+            "secretProcessAllowlist": ["agentctl"],
+        },
+        "actions": {
+            "show": {
+                "kind": "builtin.shell.exec",
+                "command": "agentctl",
+                "args": ["version"],
+                "env": {
+                    "FILE_SECRET": {"file": "secrets/token"},
+                    "PROCESS_SECRET": {
+                        "process": {
+                            "command": "agentctl",
+                            "args": ["version"],
+                            "timeoutSeconds": 30,
+                            "outputLimitBytes": 128,
+                        }
+                    },
+                },
+            }
+        },
+        "tasks": [{"id": "show", "uses": "action:show", "with": {}}],
+    }
+    (folder / "secrets").mkdir()
+    (folder / "secrets" / "token").write_text(f"{VALUE}\n", encoding="utf-8")
+    body = {
+        "apiVersion": "agentctl.dev/v1",
+        "kind": "Workflow",
+        "metadata": {"name": "secrets"},
+        "spec": spec,
+    }
+    file = folder / "workflow.json"
+    file.write_text(json.dumps(body), encoding="utf-8")
+    return file
+
+
+def test_a32_secrets_of_files_and_programs_reach_a_process_and_no_record(tmp_path: Path) -> None:
+    file, environment = _with_two_secrets(tmp_path), _program(tmp_path)
+    printed = run_cli("version").expect(0).stdout.strip()
+    where = ("--workspace", str(tmp_path), "--db", str(tmp_path / "one" / "run.db"))
+    ran = run_json("run", str(file), *where, env=environment).expect(0)
+    shown = run_json("inspect", ran.text("/data/runId"), *where[2:]).expect(0)
+    assert "[REDACTED]" in shown.stdout
+    stored = b"".join(one.read_bytes() for one in (tmp_path / "one").rglob("*") if one.is_file())
+    for secret in (VALUE, printed):
+        assert secret not in ran.stdout + ran.stderr + shown.stdout
+        assert secret.encode() not in stored
+    (tmp_path / "secrets" / "token").unlink()
+    where = ("--workspace", str(tmp_path), "--db", str(tmp_path / "two" / "run.db"))
+    failed = run_json("run", str(file), *where, env=environment).expect(4)
+    assert "secret file" in failed.text("/error/message")
+    assert VALUE not in failed.stdout + failed.stderr
