@@ -81,6 +81,20 @@ class SourceFiles:
         return [part for part in parts if part != os.curdir]
 
 
+class NearbyFiles:
+    """The files that are named from a folder and were captured before, read anew.
+
+    Each one is read below the innermost folder that holds both, so that a path may climb.
+    """
+
+    def read(self, path: str, base: str) -> bytes:
+        """Return a file's bytes; `base` is an absolute directory. Raises SourceError."""
+        folder = os.path.realpath(base)
+        target = os.path.normpath(os.path.join(folder, path))
+        root = os.path.commonpath([folder, os.path.dirname(target)])
+        return SourceFiles(root).read(os.path.relpath(target, root), root)
+
+
 def split_argument(path: str, current_directory: str) -> tuple[str, str]:
     """Return (path, base) for `read` of a path given on the command line.
 
