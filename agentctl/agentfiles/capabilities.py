@@ -78,23 +78,24 @@ def _bounds(grant: Grant, rule: Rule) -> list[str]:
 
 
 def _said(grant: Grant, rule: Rule) -> str:
-    if grant.state in ("inherits", "unreadable"):
+    if grant.state == "inherits":
         last = grant.problems[-1]
-        return f"at {last.line}:{last.column}: {last.message}"
-    denied = [one for one in grant.tokens if one.is_denied and rule.scope in one.scopes]
-    if denied:
-        return f"it denies {named(denied)}"
+        return f"it leaves its tools to its host (at {last.line}:{last.column}: {last.message})"
     bounds = _bounds(grant, rule)
     if bounds and rule.powers <= grant.powers_lower:
         return f"its host keeps the limit {', '.join(bounds)}, which a workflow cannot keep"
+    if grant.state == "unreadable":
+        return "it cannot be read"
     granted = [one for one in grant.tokens if not one.is_denied]
+    denied = [one for one in grant.tokens if one.is_denied]
+    also = f", and denies {named(denied)}" if denied else ""
     if not granted:
-        return "it grants no tools"
+        return f"it grants no tools{also}"
     part = [one for one in granted if _powers(grant, one) & rule.powers]
     if part:
         lacks = ", ".join(sorted(rule.powers - grant.powers_lower))
         return f"it surely grants {rule.scope} only in part, by {named(part)}; {lacks} is missing"
-    return f"it grants {', '.join(grant.scopes_lower) or 'nothing'}, by {named(granted)}"
+    return f"it grants {', '.join(grant.scopes_lower) or 'nothing'}, by {named(granted)}{also}"
 
 
 def _powers(grant: Grant, token: Token) -> frozenset[str]:

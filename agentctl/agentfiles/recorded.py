@@ -67,11 +67,11 @@ def _names(old: JsonObject, new: JsonObject) -> Iterator[str]:
     for key, one in has.items():
         if key not in had:
             verb = "denies" if one["isDenied"] else "adds"
-            yield f"it {verb} {one['text']} ({_grants(one)}) at {_place(one)}"
+            yield f"it {verb} {_named(one)} at {_place(one)}"
     for key, one in had.items():
         if key not in has:
             verb = "no longer denies" if one["isDenied"] else "drops"
-            yield f"it {verb} {one['text']} ({_grants(one)}), which stood at {_place(one)}"
+            yield f"it {verb} {_named(one)}, which stood at {_place(one)}"
 
 
 def _powers(old: JsonObject, new: JsonObject) -> Iterator[str]:
@@ -87,8 +87,9 @@ def _tokens(grant: JsonObject) -> dict[tuple[str, bool], JsonObject]:
     return {(cast("str", one["text"]), one["isDenied"] is True): one for one in tokens}
 
 
-def _grants(token: JsonObject) -> str:
-    return ", ".join(cast("list[str]", token["grants"])) or "nothing known"
+def _named(token: JsonObject) -> str:
+    grants = ", ".join(cast("list[str]", token["grants"]))
+    return f"{token['text']} ({grants})" if grants else cast("str", token["text"])
 
 
 def _place(token: JsonObject) -> str:

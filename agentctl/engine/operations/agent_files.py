@@ -32,14 +32,13 @@ def refuse_changed(run: RunRecord, plan: Plan, reader: SourceReader) -> None:
     if run.state in RUN_FINAL:
         return
     changed = [
-        f"{record['path']} of agent {name!r}: {'; '.join(told)}"
+        f"{record['path']} (agent {name!r}): {'; '.join(told)}."
         for name, record in _records(plan)
         if (told := _changes(record, run.folder, reader))
     ]
     if changed:
         raise AgentFileChanged(
-            f"run {run.id} was started with other agent files; nothing was dispatched. "
-            + " | ".join(changed),
+            f"the agent files of run {run.id} changed since it was started. {' '.join(changed)}",
             help="put back what the files said and resume, or start anew with what they say now: "
             f"`agentctl cancel {run.id}`, then `agentctl run` with the workflow",
             run_id=run.id,
