@@ -229,7 +229,7 @@ class Engine(Deciding, Deriving):
         while an effect waits for reconciliation that no automatic probe could settle, and
         RunHeld while another process owns the run.
         """
-        from agentctl.effects.sources import NearbyFiles
+        from agentctl.effects.sources import FilesBelow
         from agentctl.engine.operations.resume import resume
 
         async def go_on(raised: BudgetRaise | None) -> RunOutcome:
@@ -239,7 +239,7 @@ class Engine(Deciding, Deriving):
                     self.store,
                     self._clock.now(),
                     self._ports,
-                    NearbyFiles(),
+                    FilesBelow(),
                     timeout_seconds=timeout_seconds,
                     raised=raised,
                     interactive=interactive,

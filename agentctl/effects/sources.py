@@ -81,18 +81,12 @@ class SourceFiles:
         return [part for part in parts if part != os.curdir]
 
 
-class NearbyFiles:
-    """The files that are named from a folder and were captured before, read anew.
-
-    Each one is read below the innermost folder that holds both, so that a path may climb.
-    """
+class FilesBelow:
+    """The files below whatever folder they are named from; a SourceReader for later."""
 
     def read(self, path: str, base: str) -> bytes:
         """Return a file's bytes; `base` is an absolute directory. Raises SourceError."""
-        folder = os.path.realpath(base)
-        target = os.path.normpath(os.path.join(folder, path))
-        root = os.path.commonpath([folder, os.path.dirname(target)])
-        return SourceFiles(root).read(os.path.relpath(target, root), root)
+        return SourceFiles(base).read(path, base)
 
 
 def split_argument(path: str, current_directory: str) -> tuple[str, str]:
