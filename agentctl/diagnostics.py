@@ -13,6 +13,7 @@ from attr import field, frozen
 from agentctl.value import Value
 
 DiagnosticCode = Literal[
+    "agent_file",
     "budget_exceeded",
     "dependency_cycle",
     "duplicate_key",
@@ -31,6 +32,7 @@ DiagnosticCode = Literal[
     "reserved_name",
     "schema_violation",
     "source_error",
+    "tool_not_granted",
     "unsupported_capability",
     "unsupported_version",
     "yaml_syntax",

@@ -204,6 +204,7 @@ class Engine(Deciding, Deriving):
             inputs=loaded.inputs(inputs),
             vars=loaded.overrides,
             workspace=self._workspace_of(plan, workspace),
+            folder=loaded.folder,
             source=loaded.text,
             timeout_seconds=timeout_seconds,
             interactive=interactive,
@@ -223,10 +224,12 @@ class Engine(Deciding, Deriving):
 
         `raise_budgets` lets a run that its budget stopped go on under higher limits, by their
         names in the document; `actor` is who raises them. `interactive` is as in `start`.
-        Raises UnknownRun, StateError when the run is over or its budget spent, UncertainEffect
+        Raises UnknownRun, StateError when the run is over or its budget spent, AgentFileChanged
+        when an agent file is not what it was when the run was started, UncertainEffect
         while an effect waits for reconciliation that no automatic probe could settle, and
         RunHeld while another process owns the run.
         """
+        from agentctl.effects.sources import FilesBelow
         from agentctl.engine.operations.resume import resume
 
         async def go_on(raised: BudgetRaise | None) -> RunOutcome:
@@ -236,6 +239,7 @@ class Engine(Deciding, Deriving):
                     self.store,
                     self._clock.now(),
                     self._ports,
+                    FilesBelow(),
                     timeout_seconds=timeout_seconds,
                     raised=raised,
                     interactive=interactive,

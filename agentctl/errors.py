@@ -16,7 +16,7 @@ The families answer the caller's question, and each has one exit code::
         UncertainEffect     3   an effect may have happened; reconcile it first
         RecoveryBlocked
         EffectCertain, ConfirmationRequired, TerminalRequired, ProbeMissing
-        ApprovalExpired, ApprovalVoid
+        ApprovalExpired, ApprovalVoid, AgentFileChanged
       RunFailed             4   the run ended in failure
         EffectError         4   an executor failed; `retryable` and `ambiguous` say how
       StoreError            5   the database could not keep its promise
@@ -249,6 +249,12 @@ class ApprovalVoid(StateError):
     """What a question asked about is not what is recorded now, so no answer allows it."""
 
     code = "approval_void"
+
+
+class AgentFileChanged(StateError):
+    """An agent file is not what it was when the run was started; nothing was dispatched."""
+
+    code = "agent_file_changed"
 
 
 class PolicyPreflight(StateError):

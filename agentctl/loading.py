@@ -40,11 +40,15 @@ UNNAMED = "<workflow>"
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Loaded(Value):
-    """A compiled workflow: its plan, its text, and the variables that the invocation adds."""
+    """A compiled workflow: its plan, its text, and the variables that the invocation adds.
+
+    `folder` is where the files that it names are looked for.
+    """
 
     plan: Plan
     text: str
     file: str
+    folder: str
     warnings: Sequence[Diagnostic] = ()
     legacy: bool = False
     overrides: JsonObject = field(factory=dict)
@@ -113,6 +117,7 @@ def load(
         plan=_plan_of(result, read.diagnostics),
         text=raw.decode("utf-8-sig"),
         file=file,
+        folder=os.path.abspath(folder),
         warnings=[*read.diagnostics, *result.diagnostics],
         legacy=read.legacy,
         overrides=overrides,

@@ -20,6 +20,7 @@ DOCS = Path(__file__).resolve().parent
 PACKAGE = DOCS.parent / "agentctl"
 
 DIAGNOSTICS = {
+    "agent_file": "an agent file cannot be used as it stands, or has names that nobody knows",
     "budget_exceeded": "a count is above what `runtime.budgets` allows",
     "dependency_cycle": "tasks, sub-workflows or packs need each other; the circle is named",
     "duplicate_key": "a mapping holds the same key twice",
@@ -38,6 +39,7 @@ DIAGNOSTICS = {
     "reserved_name": "a variable has a name that the engine sets itself",
     "schema_violation": "an unknown field, a missing one, or a value of the wrong type or size",
     "source_error": "a file that the document names cannot be captured",
+    "tool_not_granted": "an agent file does not grant a tool that the workflow lists (a warning)",
     "unsupported_capability": "a provider, tool or action cannot do what is asked of it",
     "unsupported_version": "the `apiVersion` or `kind` is not known",
     "yaml_syntax": "the text is neither YAML nor JSON",

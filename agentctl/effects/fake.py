@@ -54,14 +54,14 @@ def _fail_first(effect: EffectRecord, options: JsonObject) -> None:
 
 
 def _wants_tool(request: JsonObject, options: JsonObject, messages: list[JsonObject]) -> bool:
-    if "toolInput" not in options or not request["tools"]:
+    if "toolInput" not in options or not (request["tools"] or "toolName" in options):
         return False
     return not any(message["role"] == "tool" for message in messages)
 
 
 def _tool_call(request: JsonObject, options: JsonObject) -> JsonObject:
-    first = cast("list[str]", request["tools"])[0]
-    call: JsonObject = {"id": "call_1", "name": first, "arguments": options["toolInput"]}
+    name = options.get("toolName") or cast("list[str]", request["tools"])[0]
+    call: JsonObject = {"id": "call_1", "name": name, "arguments": options["toolInput"]}
     return _answer(request, text="", stop_reason="tool_use", calls=[call])
 
 

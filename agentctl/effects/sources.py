@@ -81,6 +81,14 @@ class SourceFiles:
         return [part for part in parts if part != os.curdir]
 
 
+class FilesBelow:
+    """The files below whatever folder they are named from; a SourceReader for later."""
+
+    def read(self, path: str, base: str) -> bytes:
+        """Return a file's bytes; `base` is an absolute directory. Raises SourceError."""
+        return SourceFiles(base).read(path, base)
+
+
 def split_argument(path: str, current_directory: str) -> tuple[str, str]:
     """Return (path, base) for `read` of a path given on the command line.
 

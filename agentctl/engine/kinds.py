@@ -233,7 +233,7 @@ PROVIDERS: Final[Mapping[str, ProviderFacts]] = {
     for one in (
         ProviderFacts(
             kind="fake",
-            options=frozenset({"finalText", "toolInput", "delayMs", "failFirst"}),
+            options=frozenset({"finalText", "toolInput", "toolName", "delayMs", "failFirst"}),
             reasoning=False,
         ),
         ProviderFacts(kind="openai", options=_OPENAI_OPTIONS),

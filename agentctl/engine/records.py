@@ -77,7 +77,10 @@ class Transition(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class RunRecord(Value):
-    """One run of one plan; `raised_budgets` replaces limits of the plan, by name."""
+    """One run of one plan; `raised_budgets` replaces limits of the plan, by name.
+
+    `folder` is where the files that the workflow names are looked for.
+    """
 
     machine: ClassVar[MachineName] = "run"
     table: ClassVar = RUN
@@ -92,6 +95,7 @@ class RunRecord(Value):
     source_run_id: str | None = None
     trace_id: str
     workspace: str
+    folder: str = ""
     inputs: JsonObject
     vars: JsonObject = field(factory=dict)
     created_at: Instant

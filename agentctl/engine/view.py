@@ -85,7 +85,7 @@ def plan_view(plan: Plan) -> JsonObject:
 
 def _agent_view(agent: JsonObject) -> JsonObject:
     text = agent.get("instructions")
-    if not agent.get("instructionsFile") or not isinstance(text, str):
+    if not (agent.get("instructionsFile") or agent.get("file")) or not isinstance(text, str):
         return agent
     kept = {key: value for key, value in agent.items() if key != "instructions"}
     return {"instructionsDigest": digest_text(text), **kept}

@@ -1,8 +1,9 @@
 -- insert_run --
 -- A new run, before its first move.
 INSERT INTO run (id, state, version, mode, workflow_name, workflow_digest, plan_digest,
-                 source_digest, source_run_id, trace_id, workspace, inputs, vars, created_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                 source_digest, source_run_id, trace_id, workspace, folder, inputs, vars,
+                 created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- update_run --
 -- Compare and set: changes nothing when the version is stale.

@@ -69,6 +69,7 @@ def run_from(row: sqlite3.Row) -> RunRecord:
         source_run_id=row["source_run_id"],
         trace_id=row["trace_id"],
         workspace=row["workspace"],
+        folder=row["folder"] or "",
         inputs=cast("JsonObject", read_json(row["inputs"])),
         vars=cast("JsonObject", read_json(row["vars"])),
         created_at=row["created_at"],

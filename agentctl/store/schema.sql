@@ -59,6 +59,7 @@ CREATE TABLE run (
     source_run_id TEXT,
     trace_id TEXT NOT NULL,
     workspace TEXT NOT NULL,
+    folder TEXT,
     inputs TEXT NOT NULL,
     vars TEXT NOT NULL,
     created_at INTEGER NOT NULL,

@@ -253,8 +253,14 @@ def _insert_run(connection: sqlite3.Connection, new: NewRun) -> int:
     if source_digest is not None:
         _insert_document(connection, source_digest, "workflow", new.source)
     values = (run.id, run.state, run.version, run.mode, run.workflow_name, run.workflow_digest)
-    about = (run.plan_digest, source_digest, run.source_run_id, run.trace_id, run.workspace)
-    given = (canonical(run.inputs), canonical(run.vars), run.created_at)
+    about = (run.plan_digest, source_digest, run.source_run_id, run.trace_id)
+    given = (
+        run.workspace,
+        run.folder or None,
+        canonical(run.inputs),
+        canonical(run.vars),
+        run.created_at,
+    )
     number = connection.execute(SQL["insert_run"], values + about + given).lastrowid
     assert number is not None
     connection.executemany(

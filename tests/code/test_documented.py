@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -94,10 +95,12 @@ def test_an_example_compiles_without_a_warning(path: Path) -> None:
         ("release", "succeeded"),
         ("retry", "succeeded"),
         ("approval", "paused"),
+        ("review", "paused"),
         ("crash", "succeeded"),
     ],
 )
 def test_an_example_ends_as_it_says(name: str, state: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("All tests pass.\n", encoding="utf-8")
     with Engine(tmp_path / "run.db", clock=ManualClock(), entropy=FixedEntropy()) as engine:
         loaded = engine.load(ROOT / "examples" / f"{name}.yaml", workspace=tmp_path)
         assert engine.start_sync(loaded, workspace=tmp_path).state == state
@@ -124,6 +127,7 @@ def test_yaml_in_a_page_compiles_and_runs(block: Block, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "notes.txt").write_text("a note\n", encoding="utf-8")
     (tmp_path / "region.yaml").write_text("region: north\n", encoding="utf-8")
+    shutil.copytree(ROOT / "examples" / ".claude", tmp_path / ".claude")
     engine = Engine(
         tmp_path / "run.db", workspace=tmp_path, clock=ManualClock(), entropy=FixedEntropy()
     )

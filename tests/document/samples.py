@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ROOTS: tuple[type, ...] = (Workflow, PackManifest, PackLock)
 TEXTS = {"^sha256:[0-9a-f]{64}$": "sha256:" + "0" * 64}
-RULED: dict[type, JsonObject] = {Agent: {"instructions": "x"}, Secret: {"env": "A"}}
+RULED: dict[type, JsonObject] = {Agent: {"instructions": "x", "model": "m"}, Secret: {"env": "A"}}
 
 
 def classes() -> list[type]:
@@ -106,8 +106,10 @@ def with_field(cls: type, one: Attribute[Any], value: JsonValue) -> JsonObject:
             made["isolation"] = "container"
     if cls is Secret:
         made = {}
-    if cls is Agent and one.name == "instructions_file":
+    if cls is Agent and one.name in ("instructions_file", "file", "format"):
         made.pop("instructions")
+    if cls is Agent and one.name == "format":
+        made["file"] = "a"
     return made | {document_name(one): value}
 
 

@@ -105,8 +105,8 @@ def test_a_broken_rule_is_found_where_a_field_is_missing() -> None:
     )
     assert [one.path for one in found] == [
         "spec.agents.a.provider",
-        "spec.agents.a.model",
         "spec.agents.a.instructionsFile",
+        "spec.agents.a.model",
         "spec.tasks[0].id",
         "spec.tasks[0].uses",
         "spec.tasks[0].loop",
@@ -164,9 +164,9 @@ def test_a_text_field_keeps_what_is_written(written: str) -> None:
 
 @pytest.mark.parametrize("written", ["~", "null", "Null", "NULL", ""])
 def test_nothing_is_no_text(written: str) -> None:
-    text = workflow_text(AGENT.replace("model: m", f"model: {written}") % "tools: []")
+    text = workflow_text(AGENT.replace("provider: fake", f"provider: {written}") % "tools: []")
     problem = only_problem(text)
-    assert problem.path == "spec.agents.a.model"
+    assert problem.path == "spec.agents.a.provider"
     assert problem.help == "write '' for an empty text"
 
 

@@ -123,7 +123,7 @@ class AgentStage(Value):
 
 def _wrong_type(option: str, value: JsonValue) -> str | None:
     """Return what a known option must be when it is something else."""
-    if option == "finalText":
+    if option in ("finalText", "toolName"):
         return None if isinstance(value, str) else "text"
     if option in ("delayMs", "failFirst"):
         is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -60,6 +60,8 @@ def _agent(entry: AgentEntry) -> JsonObject:
     for key in ("vars", "varsFiles"):
         made.pop(key, None)
     made["instructions"] = entry.instructions
-    if entry.agent.instructions_file is not None:
+    if entry.agent.instructions_file is not None or entry.agent.file is not None:
         made["instructionsDigest"] = digest_text(entry.instructions)
+    if entry.record is not None:
+        made["agentFile"] = entry.record
     return made

@@ -47,12 +47,22 @@ class ActionEntry(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
-class AgentEntry(Value):
-    """An agent with its final instructions and the variables that it brings."""
+class Described(Value):
+    """An agent as it will run: its tools and its model are final.
+
+    `record` is what the plan keeps of its file; None when that cannot be used.
+    """
+
+    agent: Agent
+    instructions: str = ""
+    record: JsonObject | None = None
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class AgentEntry(Described):
+    """An agent under its name, with the variables that it brings."""
 
     name: str
-    agent: Agent
-    instructions: str
     variables: JsonObject
     place: str
 

@@ -11,9 +11,9 @@ from hashlib import sha256
 from posixpath import join, normpath
 from typing import TYPE_CHECKING
 
-from attr import define, field
+from attr import define, evolve, field
 
-from agentctl.engine.compiler.library import AgentEntry
+from agentctl.engine.compiler.library import AgentEntry, Described
 from agentctl.engine.document.reader import read_data
 from agentctl.engine.template import is_template
 from agentctl.engine.values.capture import capture, owner_references, read_variables
@@ -21,12 +21,12 @@ from agentctl.engine.values.layers import Layer, Owner, check_names, merge_layer
 from agentctl.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agentctl.engine.compiler.library import Library, Unit
     from agentctl.engine.compiler.report import Report
     from agentctl.engine.compiler.source import CompileSource
-    from agentctl.engine.document.agent_model import Agent
+    from agentctl.engine.document.agent_model import Agent, Tool
     from agentctl.engine.document.model import Task
     from agentctl.engine.values.capture import SourceReader
     from agentctl.jsonvalue import JsonObject, JsonValue
@@ -89,10 +89,12 @@ class SourceStage:
                 Owner(origin=place, place=place, files=tuple(agent.vars_files), values=agent.vars),
                 file,
             )
+            described = self._described(agent, file, place, spec.tools)
             library.agents[name] = AgentEntry(
                 name=name,
-                agent=agent,
-                instructions=self._instructions(agent, file, place),
+                agent=described.agent,
+                instructions=described.instructions,
+                record=described.record,
                 variables=merge_layers([*whole, *inner[name]])[0],
                 place=place,
             )
@@ -147,27 +149,53 @@ class SourceStage:
         warn_of_templates(owner.values, self.report, where, place)
         return owner_layers(owner, contents)
 
+    def _described(
+        self, agent: Agent, file: str, place: str, tools: Mapping[str, Tool]
+    ) -> Described:
+        """Return an agent with what its files say."""
+        if agent.file is None:
+            return Described(agent=agent, instructions=self._instructions(agent, file, place))
+        raw = self._bytes(agent.file, "file", file, place)
+        if raw is None:
+            return Described(agent=evolve(agent, tools=[], model=agent.model or ""))
+        # Most workflows name no agent file, and need none of its readers.
+        from agentctl.engine.compiler.agent_files import AgentFileStage
+
+        stage = AgentFileStage(
+            agent=agent,
+            place=place,
+            file=file,
+            name=self.captured.name_of(agent.file, ""),
+            tools=tools,
+            report=self.report,
+        )
+        return stage.run(raw)
+
     def _instructions(self, agent: Agent, file: str, place: str) -> str:
         """Return the text that the agent is given."""
         if agent.instructions_file is None:
             return agent.instructions or ""
-        path = f"{place}.instructionsFile"
+        key = "instructionsFile"
+        raw = self._bytes(agent.instructions_file, key, file, place)
+        if raw is None:
+            return ""
         try:
-            if is_template(agent.instructions_file):
-                raise SourceError("a template cannot stand in the path of a file")
-            return self.captured.read(agent.instructions_file, "").decode("utf-8")
-        except SourceError as error:
-            message, help = error.message, error.help
+            return raw.decode("utf-8")
         except UnicodeDecodeError:
-            message, help = f"{agent.instructions_file!r} is not UTF-8 text", None
-        self.report.add(
-            "source_error",
-            f"instructionsFile: {message}",
-            file=file,
-            path=path,
-            help=help,
-        )
-        return ""
+            message = f"{key}: {agent.instructions_file!r} is not UTF-8 text"
+            self.report.add("source_error", message, file=file, path=f"{place}.{key}")
+            return ""
+
+    def _bytes(self, source: str, key: str, file: str, place: str) -> bytes | None:
+        """Return the bytes of a file that an agent names, or report why there are none."""
+        try:
+            if is_template(source):
+                raise SourceError("a template cannot stand in the path of a file")
+            return self.captured.read(source, "")
+        except SourceError as error:
+            message, help = f"{key}: {error.message}", error.help
+        self.report.add("source_error", message, file=file, path=f"{place}.{key}", help=help)
+        return None
 
 
 def fill_variables(library: Library, captured: Captured, report: Report) -> None:

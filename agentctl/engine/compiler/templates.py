@@ -26,7 +26,7 @@ from agentctl.value import Value
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from agentctl.engine.compiler.library import ActionEntry, Library, Unit
+    from agentctl.engine.compiler.library import ActionEntry, AgentEntry, Library, Unit
     from agentctl.engine.compiler.report import Report
     from agentctl.engine.document.model import Task
     from agentctl.engine.template import Path
@@ -216,14 +216,17 @@ class _TaskCheck(_Check):
             self._defaults(self.view.library.actions[uses.name], task.with_)
             self._probe(self.view.library.actions[uses.name])
         elif uses is not None and uses.form == "agent":
-            entry = self.view.library.agents[uses.name]
-            inside = (
-                "instructions" if entry.agent.instructions_file is None else "instructionsFile"
-            )
-            root = self.view.library.root
-            self.value(entry.instructions, root.file, f"{entry.place}.{inside}")
+            self._instructions(self.view.library.agents[uses.name])
         if task.compensate is not None:
             evolve(self, itself=True).inverse()
+
+    def _instructions(self, entry: AgentEntry) -> None:
+        if entry.agent.file is not None:
+            # Another host's text, where nothing is expanded.
+            return
+        inside = "instructions" if entry.agent.instructions_file is None else "instructionsFile"
+        root = self.view.library.root
+        self.value(entry.instructions, root.file, f"{entry.place}.{inside}")
 
     def task_path(self, name: str, path: Path, file: str, place: str) -> None:
         """Check that a task exists and is over before this one starts."""

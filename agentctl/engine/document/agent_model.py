@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from attr import frozen
 
+from agentctl.agentfiles.model import Format
 from agentctl.engine.document.fields import item
 from agentctl.engine.document.words import (
     DAY_SECONDS,
@@ -75,10 +76,12 @@ class Agent(Value):
     """A bounded model task: what it is told, what it may use, how long it may take."""
 
     provider: str = item("Name of the provider.")
-    model: str = item("Name of the model.")
+    model: str | None = item("Name of the model; an agent file may name one.", None)
     description: str | None = item("What it is for.", None)
     instructions: str | None = item("What the agent is told.", None)
     instructions_file: str | None = item("A file with what the agent is told.", None)
+    file: str | None = item("An agent file: instructions, model and the most it may use.", None)
+    format: Format | None = item("Its format; else its path tells.", None)
     vars_files: list[str] = item("Variable files.", factory=list)
     vars: dict[str, Json] = item("Variables.", factory=dict)
     tools: list[str] = item("Names of the tools it may call.", factory=list)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SECRET_ARGUMENT_BYTES_MAX: Final = 4096
 
 EXACTLY_ONE: Final[Mapping[str, tuple[str, ...]]] = {
-    "Agent": ("instructions", "instructions_file"),
+    "Agent": ("instructions", "instructions_file", "file"),
     "Secret": ("env", "file", "process"),
 }
 """Fields of which an object of a class, named here, gives exactly one."""
@@ -96,10 +96,14 @@ def _defaults(cls: type) -> dict[str, object]:
 def _agent(agent: Agent) -> Iterator[Broken]:
     given = [name for name in EXACTLY_ONE["Agent"] if is_given(agent, name)]
     if not given:
-        yield Broken("instructions", "instructions or instructionsFile is missing")
+        yield Broken("instructions", "instructions, instructionsFile or file is missing")
     elif len(given) > 1:
-        message = "an agent has instructions or instructionsFile, not both"
-        yield Broken("instructionsFile", message)
+        first, second = (shown_name(type(agent), name) for name in given[:2])
+        yield Broken(second, f"an agent has {first} or {second}, not both")
+    if agent.file is None and agent.model is None:
+        yield Broken("model", "model is missing", "only an agent `file` can name it instead")
+    if agent.file is None and agent.format is not None:
+        yield Broken("format", "a format needs an agent `file`")
 
 
 def _secret(secret: Secret) -> Iterator[Broken]:
@@ -148,7 +152,7 @@ def _task(task: Task) -> Iterator[Broken]:
 
 _ACTION_NAMES: Final = ("kind", *(name for names in ACTION_FIELDS.values() for name in names))
 _RULES: dict[str, tuple[Callable[[Any], Iterator[Broken]], frozenset[str]]] = {
-    "Agent": (_agent, frozenset(EXACTLY_ONE["Agent"])),
+    "Agent": (_agent, frozenset({*EXACTLY_ONE["Agent"], "model", "format"})),
     "Secret": (_secret, frozenset(EXACTLY_ONE["Secret"])),
     "SecretProcess": (_secret_process, frozenset({"args"})),
     "Action": (_action, frozenset(_ACTION_NAMES)),

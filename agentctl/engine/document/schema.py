@@ -154,7 +154,15 @@ def _rules(cls: type) -> list[JsonValue]:
         ]
     if cls is Action:
         made += _action_rules()
+    if name == "Agent":
+        made.append(_agent_rule(cls))
     return made
+
+
+def _agent_rule(cls: type) -> JsonObject:
+    """Return that only an agent file has a format, and can stand in for a model's name."""
+    alone: JsonObject = {"properties": {"format": {"type": "null"}}}
+    return {"if": _given(cls, "file"), "else": {"allOf": [_given(cls, "model"), alone]}}
 
 
 def _action_rules() -> list[JsonValue]:

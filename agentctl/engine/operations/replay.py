@@ -72,6 +72,7 @@ def replay(
         inputs=source.run.inputs,
         vars=source.run.vars,
         workspace=source.run.workspace,
+        folder=source.run.folder,
     )
     run = new_run(request, entropy, now, mode="replay", source_run_id=run_id)
     new = NewRun(run=run, plan=source.plan, tasks=pending_tasks(plan), memory=source.memory)

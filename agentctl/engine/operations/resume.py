@@ -15,6 +15,7 @@ from agentctl.engine.asking import answer_to, held_effect, is_overdue, question_
 from agentctl.engine.finish import uncertain_effects, unsettled
 from agentctl.engine.flight import Failed
 from agentctl.engine.ledger import may_repeat
+from agentctl.engine.operations.agent_files import refuse_changed
 from agentctl.engine.operations.raising import raise_budget
 from agentctl.engine.plan import plan_from_json
 from agentctl.engine.policy import Policy
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from agentctl.engine.runner import RunPorts
     from agentctl.engine.scheduler import Scheduler
     from agentctl.engine.state import RunState
+    from agentctl.engine.values.capture import SourceReader
     from agentctl.machines.names import TaskEvent, TaskState
 
 
@@ -44,6 +46,7 @@ def resume(
     store: Store,
     now: Instant,
     ports_for: Callable[[Plan], RunPorts],
+    sources: SourceReader,
     *,
     timeout_seconds: float | None = None,
     raised: BudgetRaise | None = None,
@@ -51,7 +54,9 @@ def resume(
 ) -> Runner:
     """Return a runner that goes on where the run was left, with the ports that its plan needs.
 
-    Raises UnknownRun, StateError for a run that is over, UncertainEffect while an effect waits
+    `sources` reads the agent files that the run was started with, as they are now.
+    Raises UnknownRun, StateError for a run that is over, AgentFileChanged when one of those files
+    changed, UncertainEffect while an effect waits
     for reconciliation, RunHeld while another process owns the run, and ArtifactDamaged when
     bytes that the run kept cannot be used. `raised` lets a run that its budget stopped go on.
     `interactive` says that a person is there to be asked, whatever the policy's `nonInteractive`.
@@ -59,10 +64,12 @@ def resume(
     journal = store.claim_run(run_id, now)
     try:
         history = store.load_run(run_id)
+        plan = plan_from_json(history.plan)
+        # First, so that not even a probe of a doubtful effect is dispatched.
+        refuse_changed(history.run, plan, sources)
         refuse_over(history)
         if history.artifacts:
             store.check_artifacts(run_id)
-        plan = plan_from_json(history.plan)
         state = state_from_history(history, plan)
         work = Work()
         take_up(state, work, now, raised)

@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 class StartRequest(Value):
     """What a new run is made of; `source` is the document's text, kept for readers.
 
-    `interactive` says that a person is there to be asked, whatever the policy's `nonInteractive`.
+    `folder` is where the files that the document names are looked for. `interactive` says that a person is there to be asked, whatever the policy's `nonInteractive`.
     """
 
     plan: Plan
     inputs: JsonObject
     vars: JsonObject
     workspace: str
+    folder: str = ""
     source: str = ""
     timeout_seconds: float | None = None
     interactive: bool = False
@@ -84,6 +85,7 @@ def new_run(
         source_run_id=source_run_id,
         trace_id=entropy.trace_id(),
         workspace=request.workspace,
+        folder=request.folder,
         inputs=request.inputs,
         vars=request.vars,
         created_at=now,

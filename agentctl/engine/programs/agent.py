@@ -24,6 +24,7 @@ from agentctl.value import Value
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from agentctl.engine.expression import Scope
     from agentctl.engine.records import EffectClass, Idempotency, Risk
     from agentctl.jsonvalue import JsonObject, JsonValue
 
@@ -109,7 +110,7 @@ def _model_request(
     context: TaskContext, agent: AgentPlan, messages: list[JsonValue]
 ) -> EffectRequest:
     definition = agent.definition
-    instructions = render(definition["instructions"], context.scope)
+    instructions = instructions_of(definition, context.scope)
     if not isinstance(instructions, str):
         raise TaskError(f"instructions of agent {agent.name} must be text", code="invalid_input")
     body: JsonObject = {
@@ -133,6 +134,12 @@ def _model_request(
         capability=MODEL_CAPABILITY,
         names=(agent.provider,),
     )
+
+
+def instructions_of(definition: JsonObject, scope: Scope) -> JsonValue:
+    """Return what an agent is told; the text of an agent file is another host's, and stays."""
+    text = definition["instructions"]
+    return text if definition.get("file") else render(text, scope)
 
 
 def _final(agent: AgentPlan, answer: JsonObject) -> JsonValue:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from agentctl.engine.kinds import MEMORY_WRITERS
 from agentctl.engine.programs import action_kind
+from agentctl.engine.programs.agent import instructions_of
 from agentctl.engine.scope import task_scope
 from agentctl.engine.template import render
 from agentctl.errors import AgentctlError
@@ -18,6 +19,7 @@ from agentctl.jsonvalue import digest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from agentctl.engine.expression import Scope
     from agentctl.engine.plan import Plan, PlanTask
     from agentctl.engine.records import Transition
     from agentctl.engine.state import RunState
@@ -76,7 +78,7 @@ def resolved_digest(
         }
         reached: JsonObject = {
             "input": render(task.input, scope),
-            "instructions": render(_instructions(state.plan, task), scope),
+            "instructions": _instructions(state.plan, task, scope),
             "outputs": needed,
             "memory": _memory_read(state.plan, task, memory),
         }
@@ -85,11 +87,11 @@ def resolved_digest(
     return digest(reached)
 
 
-def _instructions(plan: Plan, task: PlanTask) -> JsonValue:
+def _instructions(plan: Plan, task: PlanTask, scope: Scope) -> JsonValue:
     if task.uses_kind != "agent":
         return None
     agents = cast("dict[str, JsonObject]", plan.definitions["agents"])
-    return agents[cast("str", task.uses_name)]["instructions"]
+    return instructions_of(agents[cast("str", task.uses_name)], scope)
 
 
 def _memory_read(plan: Plan, task: PlanTask, memory: Mapping[str, JsonValue]) -> JsonValue:
