@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from typing import Any
@@ -14,11 +13,8 @@ from attr.exceptions import FrozenInstanceError
 
 from agentctl.catalog.descriptor import GROUPS, Descriptor, descriptor_data
 from agentctl.catalog.tools import BY_ID, CATALOG, CLAIMS, CONTROL_PLANE_OWNED
-from tests.cli.harness import SHARED
+from tests.catalog.specified import SPECIFIED
 
-SPECIFIED: dict[str, Any] = json.loads(
-    (SHARED / "spec" / "semantic-tools.json").read_text(encoding="utf-8")
-)
 # Where the operations of the specification's own system answer; ours answer from the store.
 FOREIGN = {"mapping"}
 OURS = {"title", "description"}
