@@ -36,6 +36,7 @@ COMMANDS: Final = (
     "reconcile",
     "artifacts",
     "agents",
+    "tools",
     "verify",
     "db",
     "doctor",

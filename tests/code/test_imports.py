@@ -32,6 +32,7 @@ ALLOWED = {
     "base": {"base"},
     "text": {"base", "text"},
     "agentfiles": {"base", "text", "agentfiles"},
+    "catalog": {"base", "catalog"},
     "machines": {"base", "machines"},
     "engine": {"base", "text", "agentfiles", "machines", "engine", *PORTS},
     "effects": {"base", "machines", "effects", *PORTS},
@@ -41,6 +42,7 @@ ALLOWED = {
         "base",
         "text",
         "agentfiles",
+        "catalog",
         "machines",
         "engine",
         "effects",
@@ -60,6 +62,7 @@ _PURE = {
 OUTSIDE = {
     "text": _PURE,
     "agentfiles": _PURE,
+    "catalog": _PURE,
     "engine": {
         "asyncio.subprocess", "httpx", "os", "pathlib", "random", "secrets", "socket", "sqlite3",
         "subprocess", "time", "uuid",

@@ -49,6 +49,11 @@ def test_version_loads_nothing_heavy() -> None:
     assert not modules("version") & (HEAVY | {"jsonschema", "yaml", "cattrs"})
 
 
+@pytest.mark.parametrize("command", ["list", "explain"])
+def test_telling_of_the_tools_loads_nothing_heavy(command: str) -> None:
+    assert not modules("tools", command) & (HEAVY | {"jsonschema", "yaml", "cattrs"})
+
+
 @pytest.mark.parametrize("command", ["check", "plan"])
 def test_compiling_loads_no_database_no_network_and_no_event_loop(command: str) -> None:
     assert not modules(command, "examples/hello.yaml") & (HEAVY | {"jsonschema"})
