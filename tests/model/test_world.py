@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         TaskRecord,
     )
 
-EXAMPLES = int(__import__("os").environ.get("EX", "300"))
+EXAMPLES = 300
 STEPS = 30
 NAMES = ("a", "b", "c")
 picks = st.integers(0, 5)

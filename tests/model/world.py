@@ -163,9 +163,20 @@ class World:
                 problems.append(f"{earlier.effect} is confirmed and was repeated")
             if call.idempotency in ONCE and not (state == "failed" and earlier.answer == "no"):
                 problems.append(f"{earlier.effect} may have happened and was repeated")
-            if call.key != earlier.key:
+            if call.key != earlier.key and not self._was_absent(call.task):
                 problems.append(f"{earlier.effect} was repeated under another key")
         return problems
+
+    def _was_absent(self, task: str) -> bool:
+        """Return whether someone found that a dispatch of the task had not happened.
+
+        What is then asked for is another effect, with a key of its own.
+        """
+        return any(
+            self.findings.get(one.effect) in RECONCILIATION_ABSENT
+            for one in self.calls
+            if one.task == task
+        )
 
     # -- what is stored --
 
