@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
 
 from agentctl.blocking import blocking
 from agentctl.clock import SystemClock
+from agentctl.compensating import Compensating
 from agentctl.deciding import Deciding
 from agentctl.deriving import Deriving
 from agentctl.effects.system import SystemEntropy, SystemTimer
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 DEFAULT_DATABASE = ".agentctl/runtime.db"
 
 
-class Engine(Deciding, Deriving):
+class Engine(Deciding, Compensating, Deriving):
     """Loads workflows, and starts, resumes, cancels, replays and inspects runs.
 
     `db` is the SQLite file, made on first use. `durability` "full" survives a power failure,
@@ -331,7 +332,7 @@ class Engine(Deciding, Deriving):
     replay_sync = blocking(replay, needs_loop=False)
     cancel_sync = blocking(cancel, needs_loop=False)
 
-    async def _run(self, runner: Runner) -> RunOutcome:
+    async def _drive(self, runner: Runner) -> RunOutcome:
         run_id = runner.state.run.id
         self._runners[run_id] = runner
         try:

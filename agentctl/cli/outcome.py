@@ -49,6 +49,8 @@ def outcome_data(outcome: RunOutcome) -> JsonObject:
         "tasks": counts,
         "reusedTasks": reused,
         "executedTasks": executed,
+        "compensatedTasks": list(outcome.compensated_tasks),
+        "compensation": outcome.compensation,
     }
 
 
