@@ -85,8 +85,9 @@ def _human(data: JsonObject) -> str:
     if undone:
         lines.append(f"undone already: {len(undone)} effects")
     blocked = cast("list[JsonObject]", data["blocked"])
-    for one in blocked:
-        lines.append(visible(f"blocked: {one['taskId']}: {one['meaning']} ({one['rule']})"))
+    lines += [
+        visible(f"blocked: {one['taskId']}: {one['meaning']} ({one['rule']})") for one in blocked
+    ]
     if not tasks and not blocked:
         lines.append("nothing is left to undo")
     return "\n".join(lines)
