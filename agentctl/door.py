@@ -258,12 +258,6 @@ class Engine(Deciding, Compensating, Deriving):
             return outcome
         return await go_on(None)
 
-    async def replay(self, run_id: str) -> RunOutcome:
-        """Store a recorded copy of a finished run; nothing is dispatched."""
-        from agentctl.engine.operations.replay import replay
-
-        return replay(run_id, self.store, self._entropy, self._clock.now(), self._listeners)
-
     async def cancel(self, run_id: str, *, actor: str, reason: str = "") -> RunOutcome | None:
         """Cancel a run; None means that its live owner was asked to."""
         from agentctl.engine.operations.cancel import cancel
@@ -329,7 +323,6 @@ class Engine(Deciding, Compensating, Deriving):
 
     start_sync = blocking(start)
     resume_sync = blocking(resume)
-    replay_sync = blocking(replay, needs_loop=False)
     cancel_sync = blocking(cancel, needs_loop=False)
 
     async def _drive(self, runner: Runner) -> RunOutcome:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from agentctl import Engine
 from tests.cli.harness import EXAMPLES, run_cli
 from tests.cli.test_journeys import Desk
 from tests.cli.test_recovery import call, shell
@@ -263,6 +264,12 @@ def test_an_inverse_that_asks_a_person_waits_and_nobody_starts_another(desk: Des
     (question,) = desk.inspect(new_id).items("/data/approvals")
     call(desk, "approvals", "approve", question["approvalId"], "--actor", "ada").expect(0)
     assert log(desk) == ["do a"]
+    with Engine(desk.db) as other:
+        journal = other.store.claim_run(run_id, other.store.clock.now())
+        for command, subject in (("resume", new_id), ("compensate", run_id)):
+            held = call(desk, command, subject).expect(3)
+            assert held.text("/error/code") == "run_held"
+        journal.release()
     call(desk, "resume", new_id).expect(0)
     assert log(desk) == ["do a", "undo a"]
     again = call(desk, "compensate", run_id, "--plan").expect(0)
@@ -293,3 +300,94 @@ def test_a_cancelled_run_undoes_nothing_by_itself(desk: Desk) -> None:
     assert (desk.folder / "made").read_text(encoding="utf-8") == "yes"
     call(desk, "compensate", run_id).expect(0)
     assert (desk.folder / "made").read_text(encoding="utf-8") == "no"
+
+
+def test_people_are_told_what_was_undone_and_what_is_left(desk: Desk) -> None:
+    body = failing(
+        step("a", undo="note"),
+        {**step("b", after="a"), "compensate": {"uses": "action:broken"}},
+        compensation={"onFailure": "automatic"},
+    )
+    file = desk.file("told.yaml", body)
+    where = ("--workspace", str(desk.folder), "--db", str(desk.db))
+    failed = run_cli("run", str(file), *where).expect(4).stdout
+    assert "undid what it could: failed" in failed
+    run_id = failed.split()[1]
+    tried = run_cli("compensate", run_id, "--db", str(desk.db)).expect(4).stdout
+    assert f"`agentctl compensate {run_id} --plan` shows what is left" in tried
+    (desk.folder / "mended").touch()
+    done = run_cli("compensate", run_id, "--db", str(desk.db)).expect(0).stdout
+    assert "compensated=b" in done
+    left = run_cli("compensate", run_id, "--plan", "--db", str(desk.db)).expect(0).stdout
+    assert "nothing is left to undo" in left
+
+
+def test_what_was_undone_may_be_done_again_by_a_repair(desk: Desk) -> None:
+    tasks = (step("a", undo="note"), step("b", undo="note", after="a"))
+    run_id = started(desk, failing(*tasks))
+    target = desk.file("target.yaml", failing(step("a", undo="note"), step("b", after="a")))
+    repair = ("repair", target, run_id, "--from", "b", "--restart-successful", "--plan")
+    blocked = call(desk, *repair).expect(3)
+    assert blocked.at("/data/blockedReuse/0/rule") == "confirmed_mutation"
+    call(desk, "compensate", run_id, "--task", "b").expect(0)
+    call(desk, *repair).expect(0)
+
+
+def test_an_input_that_cannot_be_read_blocks_only_its_own_task(desk: Desk) -> None:
+    lost = "${{ tasks.b.output.output.nowhere }}"
+    undo = {"uses": "action:write", "with": {"path": "x", "content": lost}}
+    body = failing(
+        step("a", undo="note"),
+        cast("JsonObject", {**step("b", after="a"), "compensate": undo}),
+    )
+    run_id = started(desk, body)
+    plan = call(desk, "compensate", run_id, "--plan").expect(3)
+    assert plan.at("/data/blocked/0/rule") == "unreadable_input"
+    call(desk, "compensate", run_id, "--task", "a").expect(0)
+    assert log(desk) == ["do a", "do b", "undo a"]
+
+
+def test_a_compensation_that_is_in_doubt_or_given_up_decides_what_comes_next(desk: Desk) -> None:
+    slow = shell("import time; time.sleep(5)", timeoutSeconds=1)
+    body = failing(
+        step("a", undo="note"),
+        {**step("b", after="a"), "compensate": {"uses": "action:slow"}},
+        actions={"slow": slow},
+        compensation={"approval": "never"},
+    )
+    run_id = started(desk, body)
+    tried = call(desk, "compensate", run_id).expect(4)
+    assert tried.at("/data/compensatedTasks") == ["a"]
+    plan = call(desk, "compensate", run_id, "--plan").expect(3)
+    assert plan.at("/data/blocked/0/rule") == "uncertain_compensation"
+    finding = ("--status", "not-applied", "--actor", "ada", "--reason", "looked")
+    new_id = tried.text("/data/runId")
+    call(desk, "effects", "reconcile", new_id, "b/1.0", *finding).expect(0)
+    plan = call(desk, "compensate", run_id, "--plan").expect(0)
+    assert [one["sourceTaskId"] for one in plan.items("/data/tasks")] == ["b"]
+    assert plan.at("/data/tasks/0/state") == "planned"
+
+
+def test_every_child_of_a_repeated_task_is_undone_with_its_own_values(desk: Desk) -> None:
+    undo = {"args": ["-I", "-S", "-c", LOG, "undo ${{ vars.item }}"]}
+    task = {
+        "id": "each",
+        "uses": "action:note",
+        "foreach": {"items": ["x", "y"]},
+        "with": {"args": ["-I", "-S", "-c", LOG, "do ${{ vars.item }}"]},
+        "compensate": {"uses": "action:note", "with": undo},
+    }
+    run_id = started(desk, failing(cast("JsonObject", task)))
+    done = call(desk, "compensate", run_id, "--task", "each").expect(0)
+    assert len(cast("list[str]", done.at("/data/compensatedTasks"))) == 2
+    assert log(desk) == ["do x", "do y", "undo y", "undo x"]
+
+
+def test_a_compensation_is_not_retried_or_forked_behind_its_source(desk: Desk) -> None:
+    run_id = started(desk, failing(step("a", undo="note")))
+    new_id = call(desk, "compensate", run_id).expect(0).text("/data/runId")
+    file = desk.folder / "undoing.yaml"
+    for command in (("fork", new_id), ("retry", file, new_id, "--failed")):
+        refused = call(desk, *command).expect(3)
+        assert f"`agentctl compensate {run_id}`" in refused.text("/error/help")
+    assert log(desk) == ["do a", "undo a"]
