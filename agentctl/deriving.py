@@ -1,6 +1,7 @@
-"""The part of `Engine` that makes new runs out of old ones: retry, repair and fork.
+"""The part of `Engine` that makes new runs out of old ones: retry, repair, fork and replay.
 
-Above: the door. Below: the operations. Each has a plan that can be read before anything happens.
+Above: the door. Below: the operations. All but a replay, which does nothing, have a plan that can
+be read before anything happens.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentctl.clock import Clock
-    from agentctl.engine.events import RunOutcome
+    from agentctl.engine.events import Listener, RunOutcome
     from agentctl.engine.operations.derive import Derivation
     from agentctl.engine.plan import Plan
     from agentctl.engine.ports import Entropy
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
 
 class Deriving:
-    """Retry, repair and fork."""
+    """Retry, repair, fork and replay."""
 
     _clock: Clock
     _entropy: Entropy
+    _listeners: list[Listener]
 
     @property
     def store(self) -> SqliteStore:
@@ -125,9 +127,16 @@ class Deriving:
         """
         return await self._derived(self._fork(source, roots), "", reason, timeout_seconds)
 
+    async def replay(self, run_id: str) -> RunOutcome:
+        """Store a recorded copy of a finished run; nothing is dispatched."""
+        from agentctl.engine.operations.replay import replay
+
+        return replay(run_id, self.store, self._entropy, self._clock.now(), self._listeners)
+
     retry_sync = blocking(retry)
     repair_sync = blocking(repair)
     fork_sync = blocking(fork)
+    replay_sync = blocking(replay, needs_loop=False)
 
     def _retry(self, loaded: Loaded, source: str, boundary: Boundary) -> Derivation:
         from agentctl.engine.operations.derive import prepare

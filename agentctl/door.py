@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
 
 from agentctl.blocking import blocking
 from agentctl.clock import SystemClock
+from agentctl.compensating import Compensating
 from agentctl.deciding import Deciding
 from agentctl.deriving import Deriving
 from agentctl.effects.system import SystemEntropy, SystemTimer
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 DEFAULT_DATABASE = ".agentctl/runtime.db"
 
 
-class Engine(Deciding, Deriving):
+class Engine(Deciding, Compensating, Deriving):
     """Loads workflows, and starts, resumes, cancels, replays and inspects runs.
 
     `db` is the SQLite file, made on first use. `durability` "full" survives a power failure,
@@ -257,12 +258,6 @@ class Engine(Deciding, Deriving):
             return outcome
         return await go_on(None)
 
-    async def replay(self, run_id: str) -> RunOutcome:
-        """Store a recorded copy of a finished run; nothing is dispatched."""
-        from agentctl.engine.operations.replay import replay
-
-        return replay(run_id, self.store, self._entropy, self._clock.now(), self._listeners)
-
     async def cancel(self, run_id: str, *, actor: str, reason: str = "") -> RunOutcome | None:
         """Cancel a run; None means that its live owner was asked to."""
         from agentctl.engine.operations.cancel import cancel
@@ -328,10 +323,9 @@ class Engine(Deciding, Deriving):
 
     start_sync = blocking(start)
     resume_sync = blocking(resume)
-    replay_sync = blocking(replay, needs_loop=False)
     cancel_sync = blocking(cancel, needs_loop=False)
 
-    async def _run(self, runner: Runner) -> RunOutcome:
+    async def _drive(self, runner: Runner) -> RunOutcome:
         run_id = runner.state.run.id
         self._runners[run_id] = runner
         try:

@@ -14,7 +14,7 @@ The families answer the caller's question, and each has one exit code::
         RunHeld             3   another live process owns the run
         LeaseLost           3   this process no longer owns the run
         UncertainEffect     3   an effect may have happened; reconcile it first
-        RecoveryBlocked
+        RecoveryBlocked, CompensationBlocked
         EffectCertain, ConfirmationRequired, TerminalRequired, ProbeMissing
         ApprovalExpired, ApprovalVoid, AgentFileChanged
       RunFailed             4   the run ended in failure
@@ -213,6 +213,27 @@ class RecoveryBlocked(StateError):
             if isinstance(one, dict)
         )
         super().__init__(words, help="the same command with --plan shows all of it", run_id=run_id)
+
+
+class CompensationBlocked(StateError):
+    """A run cannot be compensated now; `plan` is the whole plan, as `--plan` shows it."""
+
+    code = "compensation_blocked"
+
+    def __init__(self, plan: JsonObject, run_id: str) -> None:
+        self.plan = plan
+        listed = plan["blocked"]
+        assert isinstance(listed, list)
+        words = "; ".join(
+            f"{one['taskId']}: {one['meaning']} ({one['rule']})"
+            for one in listed
+            if isinstance(one, dict)
+        )
+        super().__init__(
+            words or f"nothing of run {run_id} is left to undo",
+            help=f"`agentctl compensate {run_id} --plan` shows all of it",
+            run_id=run_id,
+        )
 
 
 class EffectCertain(StateError):

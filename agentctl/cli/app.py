@@ -26,6 +26,7 @@ COMMANDS: Final = (
     "retry",
     "repair",
     "fork",
+    "compensate",
     "replay",
     "cancel",
     "runs",

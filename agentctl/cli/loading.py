@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agentctl.cli.console import Console
     from agentctl.door import Engine
     from agentctl.engine.plan import Plan
+    from agentctl.engine.records import RunHistory
     from agentctl.jsonvalue import JsonObject
     from agentctl.loading import Loaded
 
@@ -105,3 +106,18 @@ def workspace_of(plan: Plan, base: str) -> Path:
     policy = plan.definitions.get("policy")
     root = policy.get("workspaceRoot") if isinstance(policy, dict) else None
     return Path(base) / (root if isinstance(root, str) else ".")
+
+
+def require_same_folder(history: RunHistory, workspace: str) -> None:
+    """Raise UsageError unless the folder is the one the run was started in."""
+    import os.path
+
+    from agentctl.engine.plan import plan_from_json
+
+    given = os.path.realpath(workspace_of(plan_from_json(history.plan), workspace))
+    if given != history.run.workspace:
+        raise UsageError(
+            f"run {history.run.id} works in {history.run.workspace}, not in {given}",
+            help="leave --workspace out: a run keeps the folder it was started in",
+            run_id=history.run.id,
+        )

@@ -6,7 +6,7 @@ has its envelope's `data` and, beside it, the `error` that scripts look for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from agentctl.cli.paint import paint, visible
 from agentctl.errors import UncertainEffect
@@ -49,6 +49,8 @@ def outcome_data(outcome: RunOutcome) -> JsonObject:
         "tasks": counts,
         "reusedTasks": reused,
         "executedTasks": executed,
+        "compensatedTasks": list(outcome.compensated_tasks),
+        "compensation": outcome.compensation,
     }
 
 
@@ -81,10 +83,25 @@ def _human(console: Console, outcome: RunOutcome) -> str:
     if error.get("message"):
         task = f"task {error['taskId']}: " if error.get("taskId") else ""
         lines.append("  " + visible(f"{task}{error['message']}"))
+    lines += _undoing(outcome)
     lines += _next_steps(outcome)
     if outcome.output not in (None, {}):
         lines.append(_pretty(outcome.output))
     return "\n".join(lines)
+
+
+def _undoing(outcome: RunOutcome) -> list[str]:
+    lines = []
+    if outcome.compensated_tasks:
+        lines.append("compensated=" + ",".join(outcome.compensated_tasks))
+    came = outcome.compensation or {}
+    if "runId" in came:
+        lines.append(f"  run {came['runId']} undid what it could: {came['state']}")
+    elif isinstance(came.get("error"), dict):
+        lines.append(
+            "  " + visible(f"it was not undone: {cast('JsonObject', came['error'])['message']}")
+        )
+    return lines
 
 
 def _next_steps(outcome: RunOutcome) -> list[str]:
@@ -98,6 +115,8 @@ def _next_steps(outcome: RunOutcome) -> list[str]:
         return [f"  `agentctl approvals list {outcome.run_id}` shows what it asks a person for"]
     if outcome.exit_code == _PARKED:
         return [f"  `agentctl inspect {outcome.run_id}` shows what it waits for"]
+    if outcome.mode == "compensation" and outcome.exit_code in (_FAILED, _CANCELLED):
+        return [f"  `agentctl compensate {outcome.source_run_id} --plan` shows what is left"]
     if outcome.exit_code in (_FAILED, _CANCELLED):
         return [f"  `agentctl inspect {outcome.run_id}` shows what happened"]
     return []

@@ -56,7 +56,11 @@ class Event(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class RunOutcome(Value):
-    """Where a run stands when the engine lets go of it; `tasks` counts tasks by state."""
+    """Where a run stands when the engine lets go of it; `tasks` counts tasks by state.
+
+    `compensated_tasks` are those of its source that a compensation undid. `compensation` says
+    what came of the compensation that a failed run began by itself.
+    """
 
     run_id: str
     state: RunState
@@ -70,6 +74,8 @@ class RunOutcome(Value):
     tasks: Mapping[str, int] = field(factory=dict)
     reused_tasks: tuple[str, ...] = ()
     executed_tasks: tuple[str, ...] = ()
+    compensated_tasks: tuple[str, ...] = ()
+    compensation: JsonObject | None = None
 
     @property
     def exit_code(self) -> int:

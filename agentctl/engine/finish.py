@@ -23,6 +23,7 @@ from agentctl.machines.sets import (
     RECONCILIATION_DECIDED,
     RUN_FINAL,
     TASK_FINAL,
+    TASK_SATISFIED,
 )
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from agentctl.clock import Instant
     from agentctl.engine.apply import Work
-    from agentctl.engine.records import EffectRecord, ReconciliationRecord, TaskRecord
+    from agentctl.engine.records import EffectRecord, ReconciliationRecord, RunRecord, TaskRecord
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject
     from agentctl.machines.names import EffectEvent, TaskEvent
@@ -96,6 +97,7 @@ def outcome_of(state: RunState) -> RunOutcome:
         tasks=dict(Counter(task.state for task in tasks)),
         reused_tasks=_with_disposition(tasks, "reused"),
         executed_tasks=_with_disposition(tasks, "executed"),
+        compensated_tasks=_undone(run, tasks),
     )
 
 
@@ -191,6 +193,12 @@ def _parked_error(state: RunState) -> JsonObject | None:
     if waiting:
         return {"code": "approval_required", "message": "waiting: " + ", ".join(waiting)}
     return None
+
+
+def _undone(run: RunRecord, tasks: list[TaskRecord]) -> tuple[str, ...]:
+    if run.mode != "compensation":
+        return ()
+    return tuple(task.id for task in tasks if task.state in TASK_SATISFIED)
 
 
 def _with_disposition(tasks: list[TaskRecord], disposition: str) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Idempotency,
         Risk,
         RunHistory,
+        RunMode,
         RunRecord,
         StreamEvent,
         TaskRecord,
@@ -246,6 +247,10 @@ class Store(RunCreator, Protocol):
 
     def source_of(self, run_id: str) -> str:
         """Return the text that a run was compiled from; "" where none was kept."""
+        ...
+
+    def runs_made_from(self, run_id: str, mode: RunMode) -> list[str]:
+        """Return the runs of one mode that name a run as their source, oldest first."""
         ...
 
     def check_artifacts(self, run_id: str) -> None:

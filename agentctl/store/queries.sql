@@ -229,6 +229,10 @@ SELECT * FROM run
    AND (:created_before IS NULL OR created_at <= :created_before)
  ORDER BY number DESC LIMIT :limit
 
+-- runs_made_from --
+-- The runs of one mode that were made from a run, oldest first.
+SELECT id FROM run WHERE source_run_id = ? AND mode = ? ORDER BY number
+
 -- run_ids --
 -- Every run, newest first, whatever state its row is in.
 SELECT id FROM run ORDER BY number DESC

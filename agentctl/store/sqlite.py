@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from agentctl.engine.records import (
         ApprovalRecord,
         EffectRecord,
+        RunMode,
         RunRecord,
         StreamEvent,
         Transition,
@@ -183,6 +184,12 @@ class SqliteStore:
         with self.database.reading() as connection:
             row = connection.execute(SQL["run_source"], {"id": run_id}).fetchone()
         return "" if row is None else _unpacked(row["body"]).decode("utf-8", "surrogatepass")
+
+    def runs_made_from(self, run_id: str, mode: RunMode) -> list[str]:
+        """Return the runs of one mode that name a run as their source, oldest first."""
+        with self.database.reading() as connection:
+            rows = connection.execute(SQL["runs_made_from"], (run_id, mode)).fetchall()
+        return [row["id"] for row in rows]
 
     def check_artifacts(self, run_id: str) -> None:
         """Read every artifact of a run. Raises ArtifactDamaged with the digests of bad ones."""

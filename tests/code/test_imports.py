@@ -21,6 +21,7 @@ TOP = {
     "agentctl",
     "agentctl.__main__",
     "agentctl.blocking",
+    "agentctl.compensating",
     "agentctl.deciding",
     "agentctl.deriving",
     "agentctl.door",

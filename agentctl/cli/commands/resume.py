@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from agentctl.cli.approving import Approving
     from agentctl.door import Engine
     from agentctl.engine.events import RunOutcome
-    from agentctl.engine.records import RunHistory
 
 app = single()
 
@@ -30,7 +29,7 @@ def resume(
     """Go on with a run that was interrupted or that waited; what is done is not done again."""
     from agentctl.cli.drive import about, drive, login
     from agentctl.cli.follow import following, plan_order
-    from agentctl.cli.loading import open_existing
+    from agentctl.cli.loading import open_existing, require_same_folder
     from agentctl.cli.outcome import report
 
     limits = _limits(raise_budget or [])
@@ -38,7 +37,7 @@ def resume(
     try:
         history = about(console, engine, run_id)
         if workspace is not None:
-            _require_same_folder(history, workspace)
+            require_same_folder(history, workspace)
         who = actor or login()
         asking = _asking(console, engine, timeout_seconds, who) if interactive else None
 
@@ -90,20 +89,3 @@ def _limits(given: list[str]) -> dict[str, int]:
             help="for example --raise-budget maxTurns=20",
         )
     return limits
-
-
-def _require_same_folder(history: RunHistory, workspace: str) -> None:
-    """Raise UsageError unless the folder is the one the run was started in."""
-    import os.path
-
-    from agentctl.cli.loading import workspace_of
-    from agentctl.engine.plan import plan_from_json
-    from agentctl.errors import UsageError
-
-    given = os.path.realpath(workspace_of(plan_from_json(history.plan), workspace))
-    if given != history.run.workspace:
-        raise UsageError(
-            f"run {history.run.id} works in {history.run.workspace}, not in {given}",
-            help="leave --workspace out: a run keeps the folder it was started in",
-            run_id=history.run.id,
-        )

@@ -54,10 +54,16 @@ def prepare(
 ) -> Derivation:
     """Plan a derived run; nothing is stored. Without a target, the recorded plan runs again.
 
-    Raises UnknownRun, and StateError for a source that is not over, or that a retry cannot use
-    because the workflow is another one now.
+    Raises UnknownRun, and StateError for a source that is not over, that is a compensation, or
+    that a retry cannot use because the workflow is another one now.
     """
     source = store.load_run(source_id)
+    if source.run.mode == "compensation":
+        raise StateError(
+            f"run {source_id} is a compensation; a {mode} of it would undo things twice",
+            help=f"`agentctl compensate {source.run.source_run_id}` tries again what is left",
+            run_id=source_id,
+        )
     recorded = plan_from_json(source.plan)
     if source.run.state not in RUN_FINAL and mode != "fork":
         raise StateError(

@@ -60,8 +60,8 @@ MEANINGS: Final[dict[Rule, str]] = {
     "artifact_integrity": "bytes that it kept are missing or damaged",
     "new_task_outside_repair_closure": "it is new, and nothing that runs again leads to it",
     "unreconciled_effect": "one of its effects may have happened; reconcile it first",
-    "confirmed_mutation": "it changed the outside world, and would do so again; reconcile its "
-    "effect as compensated first",
+    "confirmed_mutation": "it changed the outside world, and would do so again; undo it with "
+    "`agentctl compensate` first",
 }
 
 
