@@ -244,7 +244,7 @@ def test_the_recording_is_complete(tmp_path: Path) -> None:
     write_out(disk.written(), tmp_path / "again")
     assert contents(tmp_path / "again") == contents(tmp_path / "all")
     assert kinds["synced", f"{DATABASE}"] > 2
-    assert kinds["remove", f"{DATABASE}-wal"] == 1
+    assert kinds["remove", f"{DATABASE}-wal"] >= 1
 
 
 def contents(folder: Path) -> dict[str, bytes | None]:
