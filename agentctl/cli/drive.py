@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from agentctl.engine.waiting import drive_by_hand
 
@@ -21,13 +21,22 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+
+class Interruptible(Protocol):
+    """Whatever moves runs and can be asked to end them durably."""
+
+    def interrupt(self, actor: str, reason: str) -> None:
+        """Ask for a durable cancellation."""
+        ...
+
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _FORCED_EXIT_CODE = 130
 
 
 def drive(
     console: Console,
-    engine: Engine,
+    engine: Interruptible,
     work: Callable[[], Coroutine[object, object, T]],
     *,
     needs_loop: bool = True,
@@ -41,7 +50,7 @@ def drive(
     return _by_hand(work, stop)
 
 
-def _stopper(console: Console, engine: Engine) -> Callable[[int], None]:
+def _stopper(console: Console, engine: Interruptible) -> Callable[[int], None]:
     """Return what a signal does: ask for an end, and the second time make one."""
     seen: list[int] = []
 

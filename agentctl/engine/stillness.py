@@ -14,7 +14,7 @@ from agentctl.engine.asking import is_overdue
 from agentctl.engine.finish import unsettled
 from agentctl.engine.view import pending_approvals
 from agentctl.machines.names import RunStates, TaskStates
-from agentctl.machines.sets import RUN_FINAL, TASK_LIVE
+from agentctl.machines.sets import RUN_FINAL, TASK_BLOCKED, TASK_LIVE
 from agentctl.value import Value
 
 if TYPE_CHECKING:
@@ -56,9 +56,34 @@ def stillness(history: RunHistory, *, is_held: bool, now: Instant) -> Stillness 
             reason=f"{first_effect.operation} of task {first_effect.task_id} may have happened",
             next_step=f"agentctl reconcile {run.id}",
         )
+    if run.state == RunStates.budget_exceeded:
+        return _spent(history)
     if is_held:
         return None
     return Stillness(reason=_unowned(history, now), next_step=f"agentctl resume {run.id}")
+
+
+def needs_a_person(history: RunHistory, now: Instant) -> Stillness | None:
+    """Return what stands against resuming a run, so that a resume could not move anything.
+
+    None says that a resume is worth trying; uncertain effects may have probes that settle them.
+    """
+    if history.run.state == RunStates.budget_exceeded:
+        return _spent(history)
+    if history.run.state != RunStates.paused:
+        return None
+    asked = {one.task_id for one in pending_approvals(history) if not is_overdue(one, now)}
+    blocked = {task.id for task in history.tasks if task.state in TASK_BLOCKED}
+    if not blocked or blocked - asked:
+        return None
+    return stillness(history, is_held=False, now=now)
+
+
+def _spent(history: RunHistory) -> Stillness:
+    return Stillness(
+        reason="its budget is spent",
+        next_step=f"agentctl resume {history.run.id} --raise-budget NAME=VALUE",
+    )
 
 
 def _unowned(history: RunHistory, now: Instant) -> str:

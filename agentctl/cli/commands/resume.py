@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from agentctl.cli import options
 from agentctl.cli.command import command, single
@@ -15,11 +17,19 @@ if TYPE_CHECKING:
 
 app = single()
 
+RunId = Annotated[
+    str | None, typer.Argument(metavar="[RUN]", help="A run id.", show_default=False)
+]
+Everything = Annotated[
+    bool, typer.Option("--all", help="Every run that is not over, for a scheduler to call.")
+]
+
 
 @command(app, "resume", streams=True)
 def resume(
     console: Console,
-    run_id: options.RunId,
+    run_id: RunId = None,
+    all: Everything = False,
     workspace: options.RunWorkspace = None,
     timeout_seconds: options.TimeoutSeconds = None,
     raise_budget: options.RaiseBudgets = None,
@@ -27,6 +37,9 @@ def resume(
     interactive: options.Interactive = False,
 ) -> int:
     """Go on with a run that was interrupted or that waited; what is done is not done again."""
+    if run_id is None or all:
+        alone = (run_id, workspace, raise_budget, actor, interactive or None)
+        return _resume_all(console, alone, timeout_seconds, all=all)
     from agentctl.cli.drive import about, drive, login
     from agentctl.cli.follow import following, plan_order
     from agentctl.cli.loading import open_existing, require_same_folder
@@ -58,6 +71,22 @@ def resume(
         return report(console, go_on() if asking is None else asking.drive(go_on))
     finally:
         engine.close()
+
+
+def _resume_all(
+    console: Console, alone: tuple[object, ...], timeout_seconds: float | None, *, all: bool
+) -> int:
+    from agentctl.cli.resuming import resume_all
+    from agentctl.errors import UsageError
+
+    if not all:
+        raise UsageError("give either a run id or --all", help="see `agentctl runs --stuck`")
+    if any(one is not None for one in alone):
+        raise UsageError(
+            "--all takes neither a run nor what is decided for one",
+            help="--timeout-seconds is the only option that goes with it",
+        )
+    return resume_all(console, timeout_seconds)
 
 
 def _asking(
