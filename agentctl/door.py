@@ -136,6 +136,7 @@ class Engine(Deciding, Compensating, Deriving):
             from inspect import iscoroutinefunction
 
             from agentctl.effects.functions import FunctionAction
+            from agentctl.effects.processes.calling import locate
             from agentctl.effects.signatures import checker, input_schema, wants_key
 
             if name in self._functions:
@@ -149,7 +150,7 @@ class Engine(Deciding, Compensating, Deriving):
                 check=checker(schema),
                 is_async=iscoroutinefunction(call),
                 runs_in=runs_in,
-                place=_place_of(call) if runs_in == "process" else None,
+                place=locate(call) if runs_in == "process" else None,
                 wants_key=wants_key(call),
                 probe=probe,
                 secrets=dict(secrets or {}),
@@ -188,14 +189,17 @@ class Engine(Deciding, Compensating, Deriving):
         workspace: str | Path | None = None,
         timeout_seconds: float | None = None,
         interactive: bool = False,
+        key: str | None = None,
     ) -> RunOutcome:
         """Run a workflow until it ends or has to wait for a person.
 
         `inputs` overlay the workflow's defaults. `interactive` says that somebody is there to
-        be asked, so that the policy's `nonInteractive` does not apply. Raises DocumentError for inputs that do not
-        fit, PrerequisiteError when something outside is missing; a run that fails is an
-        outcome, not an exception.
+        be asked, so that the policy's `nonInteractive` does not apply. A run that was started
+        with the same `key` is returned as it stands. Raises DocumentError for inputs that do not
+        fit, StartKeyReused, PrerequisiteError when something outside is missing; a run that
+        fails is an outcome, not an exception.
         """
+        from agentctl.engine.operations.once import start_once
         from agentctl.engine.operations.start import StartRequest, start
 
         plan = loaded.plan
@@ -209,8 +213,13 @@ class Engine(Deciding, Compensating, Deriving):
             source=loaded.text,
             timeout_seconds=timeout_seconds,
             interactive=interactive,
+            key=key,
         )
-        return await self._run(start(request, self.store, self._entropy, ports))
+        return await start_once(
+            request,
+            self.store,
+            lambda: self._run(start(request, self.store, self._entropy, ports)),
+        )
 
     async def resume(
         self,
@@ -371,12 +380,6 @@ class Engine(Deciding, Compensating, Deriving):
         policy = cast("JsonObject", plan.definitions["policy"])
         base = Path(workspace or self._workspace or Path.cwd())
         return os.path.realpath(base / cast("str", policy["workspaceRoot"]))
-
-
-def _place_of(call: Callable[..., object]) -> dict[str, str]:
-    from agentctl.effects.processes.calling import locate
-
-    return locate(call)
 
 
 def _timer_of(clock: Clock) -> Timer:

@@ -4,26 +4,10 @@ The families answer the caller's question, and each has one exit code::
 
     AgentctlError
       UsageError            2   fix the command line or the call
-        DocumentError       2   fix the document; carries every diagnostic at once
-        SourceError         2   a file that the document names cannot be captured
-          SourceMissing     2   it does not exist
-        UnknownApproval, UnknownEffect, ResultMissing, ResultRefused, EvidenceRefused,
-        CompensationRefused, DecisionsRefused, WideningRefused, InterchangeRefused
       StateError            3   legal, but not now
-        IllegalTransition   3   the machine does not declare this move
-        RunHeld             3   another live process owns the run
-        LeaseLost           3   this process no longer owns the run
-        UncertainEffect     3   an effect may have happened; reconcile it first
-        RecoveryBlocked, CompensationBlocked
-        EffectCertain, ConfirmationRequired, TerminalRequired, ProbeMissing
-        ApprovalExpired, ApprovalVoid, AgentFileChanged
       RunFailed             4   the run ended in failure
-        EffectError         4   an executor failed; `retryable` and `ambiguous` say how
       StoreError            5   the database could not keep its promise
-        StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly, StoreUnsafe
-        ArtifactDamaged, SchemaTooNew, StaleVersion
       PrerequisiteError     6   something outside is missing: a credential, a program
-        SecretMissing       6   a secret cannot be found where the document says
       RunCancelled        130   the run was cancelled
     Bug(RuntimeError)      70   an invariant broke; please report it
 
@@ -89,6 +73,18 @@ class UnknownRun(UsageError):
     """No run has this id."""
 
     code = "unknown_run"
+
+
+class StartKeyReused(UsageError):
+    """A start key names a run of another workflow, other inputs or other variables."""
+
+    code = "start_key_reused"
+
+
+class PortableRefused(UsageError):
+    """A file is no exported run, or one that cannot be taken in here."""
+
+    code = "invalid_export"
 
 
 class UnknownApproval(UsageError):
@@ -169,6 +165,12 @@ class StateError(AgentctlError):
     exit_code = 3
 
 
+class AlreadyStarted(StateError):
+    """A run was started under this key before; `run_id` is that run."""
+
+    code = "already_started"
+
+
 class IllegalTransition(StateError):
     """The machine declares no such move."""
 
@@ -205,13 +207,7 @@ class RecoveryBlocked(StateError):
 
     def __init__(self, plan: JsonObject, run_id: str) -> None:
         self.plan = plan
-        listed = plan["blockedReuse"]
-        assert isinstance(listed, list)
-        words = "; ".join(
-            f"{one['taskId']}: {one['meaning']} ({one['rule']})"
-            for one in listed
-            if isinstance(one, dict)
-        )
+        words = _obstacles(plan["blockedReuse"])
         super().__init__(words, help="the same command with --plan shows all of it", run_id=run_id)
 
 
@@ -222,18 +218,10 @@ class CompensationBlocked(StateError):
 
     def __init__(self, plan: JsonObject, run_id: str) -> None:
         self.plan = plan
-        listed = plan["blocked"]
-        assert isinstance(listed, list)
-        words = "; ".join(
-            f"{one['taskId']}: {one['meaning']} ({one['rule']})"
-            for one in listed
-            if isinstance(one, dict)
-        )
-        super().__init__(
-            words or f"nothing of run {run_id} is left to undo",
-            help=f"`agentctl compensate {run_id} --plan` shows all of it",
-            run_id=run_id,
-        )
+        words = _obstacles(plan["blocked"])
+        told = words or f"nothing of run {run_id} is left to undo"
+        help = f"`agentctl compensate {run_id} --plan` shows all of it"
+        super().__init__(told, help=help, run_id=run_id)
 
 
 class EffectCertain(StateError):
@@ -361,6 +349,12 @@ class ArtifactDamaged(StoreError):
     digests: Sequence[str] = ()
 
 
+class PortableDamaged(StoreError):
+    """An exported run is not what was exported: something in it was changed or is missing."""
+
+    code = "export_integrity"
+
+
 class SchemaTooNew(StoreError):
     """A newer agentctl wrote this database."""
 
@@ -398,3 +392,9 @@ class Bug(RuntimeError):
 
     code: ClassVar[str] = "bug"
     exit_code: ClassVar[int] = 70
+
+
+def _obstacles(listed: JsonValue) -> str:
+    assert isinstance(listed, list)
+    found = [one for one in listed if isinstance(one, dict)]
+    return "; ".join(f"{one['taskId']}: {one['meaning']} ({one['rule']})" for one in found)

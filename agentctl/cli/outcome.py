@@ -51,6 +51,7 @@ def outcome_data(outcome: RunOutcome) -> JsonObject:
         "executedTasks": executed,
         "compensatedTasks": list(outcome.compensated_tasks),
         "compensation": outcome.compensation,
+        "existing": outcome.existing,
     }
 
 
@@ -77,6 +78,8 @@ def _human(console: Console, outcome: RunOutcome) -> str:
     state = paint(outcome.state, colour, on=console.uses_colour())
     counts = ", ".join(f"{count} {name}" for name, count in outcome.tasks.items() if count)
     lines = [f"run {outcome.run_id} {state}" + (f": {counts}" if counts else "")]
+    if outcome.existing:
+        lines.append("  it was started before under this key; nothing was started now")
     if outcome.source_run_id:
         lines.append(f"source={outcome.source_run_id}")
     error = outcome.error or {}

@@ -59,7 +59,8 @@ class RunOutcome(Value):
     """Where a run stands when the engine lets go of it; `tasks` counts tasks by state.
 
     `compensated_tasks` are those of its source that a compensation undid. `compensation` says
-    what came of the compensation that a failed run began by itself.
+    what came of the compensation that a failed run began by itself. `existing` says that nothing
+    was started, because a run had the start key.
     """
 
     run_id: str
@@ -76,6 +77,7 @@ class RunOutcome(Value):
     executed_tasks: tuple[str, ...] = ()
     compensated_tasks: tuple[str, ...] = ()
     compensation: JsonObject | None = None
+    existing: bool = False
 
     @property
     def exit_code(self) -> int:

@@ -34,13 +34,18 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True, eq=False, repr=False)
 class NewRun(Value):
-    """Everything the first commit of a run writes."""
+    """Everything the first commit of a run writes.
+
+    `start_key` makes it the only run under that key; `request_digest` says what was asked for.
+    """
 
     run: RunRecord
     plan: JsonObject
     tasks: tuple[TaskRecord, ...]
     memory: Mapping[str, JsonValue]
     source: str = ""
+    start_key: str | None = None
+    request_digest: str = ""
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -215,12 +220,23 @@ class RunCreator(Protocol):
     """Takes a new run in."""
 
     def create_run(self, new: NewRun, work: Work) -> Journal:
-        """Store a new run with its first unit of work, and own it."""
+        """Store a new run with its first unit of work, and own it.
+
+        Raises AlreadyStarted with the run that has the start key, and StartKeyReused when that
+        run was asked for with something else.
+        """
         ...
 
 
 class Store(RunCreator, Protocol):
     """Keeps runs; the only writer of state."""
+
+    def started_under(self, key: str, request_digest: str) -> str | None:
+        """Return the run that has a start key.
+
+        Raises StartKeyReused when it was asked for with something else.
+        """
+        ...
 
     def claim_run(self, run_id: str, now: Instant) -> Journal:
         """Take the lease of an existing run.

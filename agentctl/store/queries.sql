@@ -5,6 +5,14 @@ INSERT INTO run (id, state, version, mode, workflow_name, workflow_digest, plan_
                  created_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
+-- insert_start_key --
+-- The one run under a key.
+INSERT INTO start_key (key, run, request_digest) VALUES (?, ?, ?)
+
+-- started_under --
+-- The run under a key.
+SELECT run.id, request_digest FROM start_key JOIN run ON run.number = start_key.run WHERE key = ?
+
 -- update_run --
 -- Compare and set: changes nothing when the version is stale.
 UPDATE run SET state = ?, version = ?, ended_at = ?, output = ?, error = ?, raised_budgets = ?

@@ -1,6 +1,7 @@
 -- The tables of an agentctl database.
 --
 -- run          one row per run; `number` is its short name in every other table
+-- start_key    the run that was started under a key, and a digest of what was asked for
 -- document     plans and workflow texts by digest, compressed; shared by runs
 -- task         one row per planned task: where it stands, its output or error
 -- effect       the ledger: what was asked of the outside, and what came back
@@ -68,6 +69,12 @@ CREATE TABLE run (
     error TEXT,
     raised_budgets TEXT
 ) STRICT;
+
+CREATE TABLE start_key (
+    key TEXT PRIMARY KEY,
+    run INTEGER NOT NULL UNIQUE REFERENCES run (number),
+    request_digest TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE task (
     key INTEGER PRIMARY KEY,

@@ -74,13 +74,27 @@ class SqliteStore:
         return migrate(self.database, self.clock.now())
 
     def create_run(self, new: NewRun, work: Work) -> RunJournal:
-        """Store a new run with its first unit of work, and own it."""
+        """Store a new run with its first unit of work, and own it.
+
+        Raises AlreadyStarted and StartKeyReused for a start key that a run has.
+        """
         with self.database.writing() as connection:
             number = _insert_run(connection, new)
+            if new.start_key is not None:
+                from agentctl.store.starting import take_key
+
+                take_key(connection, number, new.start_key, new.request_digest)
             ends = lets_go(work)
             token = 0 if ends else take(connection, number, new.run.id, new.run.created_at)
             end = write_work(connection, number, work, (0, GENESIS, 0))
         return self._journal(new.run.id, number, token, end, released=ends)
+
+    def started_under(self, key: str, request_digest: str) -> str | None:
+        """Return the run that has a start key. Raises StartKeyReused."""
+        from agentctl.store.starting import started_under
+
+        with self.database.reading() as connection:
+            return started_under(connection, key, request_digest)
 
     def claim_run(self, run_id: str, now: Instant) -> RunJournal:
         """Take the lease of an existing run. Raises UnknownRun and RunHeld."""

@@ -26,6 +26,11 @@ Diff = Annotated[bool, typer.Option("--diff", help="With --check: show what woul
 Locked = Annotated[bool, typer.Option("--locked", help="Refuse packs that the lock file lacks.")]
 Offline = Annotated[bool, typer.Option("--offline", help="Fetch no packs.")]
 
+Key = Annotated[
+    str | None,
+    typer.Option("--key", metavar="KEY", help="Start at most one run under this key."),
+]
+
 
 @command(app, "run", streams=True)
 def run(
@@ -43,6 +48,7 @@ def run(
     interactive: options.Interactive = False,
     locked: Locked = False,
     offline: Offline = False,
+    key: Key = None,
 ) -> int:
     """Run a workflow to its end, or to the point where it waits for a person."""
     # Packs are only ever read from files here.
@@ -60,16 +66,16 @@ def run(
         if check:
             return _preview(console, engine, loaded, values, base, diff=diff)
         if not interactive:
-            outcome = _start(console, engine, loaded, values, base, timeout_seconds)
+            outcome = _start(console, engine, loaded, values, base, timeout_seconds, key=key)
             return _report(console, outcome)
         from agentctl.cli.approving import Approving, on_a_terminal
 
         asks = on_a_terminal(console)
         args = (console, engine, loaded, values, base, timeout_seconds, asks)
         if not asks:
-            return _report(console, _start(*args))
+            return _report(console, _start(*args, key=key))
         asking = Approving(console, engine, timeout_seconds)
-        return _report(console, asking.drive(lambda: _start(*args)))
+        return _report(console, asking.drive(lambda: _start(*args, key=key)))
     finally:
         engine.close()
 
@@ -82,6 +88,8 @@ def _start(
     base: str,
     timeout_seconds: float | None,
     interactive: bool = False,
+    *,
+    key: str | None,
 ) -> RunOutcome:
     from agentctl.cli.drive import drive
     from agentctl.cli.follow import following
@@ -97,6 +105,7 @@ def _start(
                 workspace=base,
                 timeout_seconds=timeout_seconds,
                 interactive=interactive,
+                key=key,
             ),
             needs_loop=loaded.needs_loop or timeout_seconds is not None,
         )

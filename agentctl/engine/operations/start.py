@@ -15,6 +15,7 @@ from agentctl.engine.ports import NewRun
 from agentctl.engine.records import RunHistory, RunRecord, TaskRecord
 from agentctl.engine.runner import Runner
 from agentctl.engine.state import state_from_history
+from agentctl.jsonvalue import digest
 from agentctl.value import Value
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 class StartRequest(Value):
     """What a new run is made of; `source` is the document's text, kept for readers.
 
-    `folder` is where the files that the document names are looked for. `interactive` says that a person is there to be asked, whatever the policy's `nonInteractive`.
+    `folder` is where the files that the document names are looked for. `interactive` says that a
+    person is there to be asked, whatever the policy's `nonInteractive`. `key` makes it the only
+    run under that key (`operations.once`).
     """
 
     plan: Plan
@@ -41,6 +44,18 @@ class StartRequest(Value):
     source: str = ""
     timeout_seconds: float | None = None
     interactive: bool = False
+    key: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """Return what two requests under the same start key must have in common."""
+        return digest(
+            {
+                "workflowDigest": self.plan.workflow_digest,
+                "inputs": self.inputs,
+                "vars": self.vars,
+            }
+        )
 
 
 def start(request: StartRequest, store: RunCreator, entropy: Entropy, ports: RunPorts) -> Runner:
@@ -51,7 +66,15 @@ def start(request: StartRequest, store: RunCreator, entropy: Entropy, ports: Run
     tasks = pending_tasks(plan)
     memory = cast("JsonObject", cast("JsonObject", plan.definitions["memory"])["working"])
     body = plan.to_json()
-    new = NewRun(run=run, plan=body, tasks=tasks, memory=memory, source=request.source)
+    new = NewRun(
+        run=run,
+        plan=body,
+        tasks=tasks,
+        memory=memory,
+        source=request.source,
+        start_key=request.key,
+        request_digest="" if request.key is None else request.digest,
+    )
     history = RunHistory(
         run=run, plan=body, tasks=tasks, effects=(), iterations=(), approvals=(), memory=memory
     )

@@ -43,6 +43,12 @@ CREATE TABLE run (
     raised_budgets TEXT
 ) STRICT;
 
+CREATE TABLE start_key (
+    key TEXT PRIMARY KEY,
+    run INTEGER NOT NULL UNIQUE REFERENCES run (number),
+    request_digest TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE task (
     key INTEGER PRIMARY KEY,
     run INTEGER GENERATED ALWAYS AS (key >> 32) VIRTUAL,
