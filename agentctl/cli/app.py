@@ -39,6 +39,7 @@ COMMANDS: Final = (
     "agents",
     "tools",
     "verify",
+    "gc",
     "db",
     "doctor",
     "auth",

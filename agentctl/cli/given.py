@@ -5,7 +5,7 @@ Above: `check`, `plan`, `run`, `explain`. Below: `engine.values`, which knows th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from agentctl.errors import UsageError
 from agentctl.limits import VARS_FILE_BYTES_MAX
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentctl.jsonvalue import JsonObject, JsonValue
+    from agentctl.machines.names import RunState
 
 
 def inputs(inline: str | None, file: str | None, pairs: Sequence[str] | None) -> JsonObject:
@@ -32,6 +33,27 @@ def inputs(inline: str | None, file: str | None, pairs: Sequence[str] | None) ->
     elif file is not None:
         base = _from_file(file)
     return {**base, **dict(parse_input(one) for one in pairs or ())}
+
+
+def run_states(asked: Sequence[str], *, only_over: bool = False) -> list[RunState]:
+    """Return the run states of `--state` options, where each may hold several with commas.
+
+    Raises UsageError for what is no state, or with `only_over` for one that is not an end.
+    """
+    from agentctl.machines.compiled import RUN
+    from agentctl.machines.sets import RUN_FINAL
+    from agentctl.suggest import did_you_mean
+
+    known = sorted(RUN_FINAL) if only_over else RUN.states
+    found = []
+    for one in (part for text in asked for part in text.split(",") if part):
+        if one in RUN.states and one not in known:
+            ends = ", ".join(known)
+            raise UsageError(f"a run that is {one} is not over", help=f"runs end as {ends}")
+        if one not in known:
+            raise UsageError(f"no run state {one!r}", help=did_you_mean(one, known))
+        found.append(cast("RunState", one))
+    return found
 
 
 def variables(pairs: Sequence[str] | None) -> dict[str, JsonValue]:

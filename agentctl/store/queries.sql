@@ -253,3 +253,101 @@ INSERT INTO cancel_request (run, actor, reason, at) VALUES (?, ?, ?, ?)
 -- cancel_request --
 -- What was asked of a run's owner.
 SELECT actor, reason FROM cancel_request WHERE run = ?
+
+-- runs_over --
+-- The runs that are over, newest first.
+SELECT number, id, workflow_name, state, coalesce(ended_at, created_at) AS ended_at FROM run
+ WHERE state IN (SELECT value FROM json_each(:states)) ORDER BY number DESC
+
+-- has_doubt --
+-- Whether an effect of a run may have happened and nobody found out.
+SELECT EXISTS (
+    SELECT 1 FROM effect
+     WHERE effect.key >= :run << 32 AND effect.key < (:run + 1) << 32
+       AND effect.state IN (SELECT value FROM json_each(:unsettled))
+       AND NOT EXISTS (
+           SELECT 1 FROM reconciliation
+            WHERE reconciliation.run = :run
+              AND reconciliation.effect_id = lower(hex(effect.id))
+              AND reconciliation.state IN (SELECT value FROM json_each(:decided))))
+
+-- is_being_compensated --
+-- Whether a run that is not over undoes the effects of this one.
+SELECT id FROM run WHERE source_run_id = :id AND mode = 'compensation'
+   AND state NOT IN (SELECT value FROM json_each(:states)) LIMIT 1
+
+-- forget_tasks --
+-- Every row of a run that goes.
+DELETE FROM task WHERE key >= :run << 32 AND key < (:run + 1) << 32
+
+-- forget_effects --
+-- Every row of a run that goes.
+DELETE FROM effect WHERE key >= :run << 32 AND key < (:run + 1) << 32
+
+-- forget_artifacts --
+-- Every row of a run that goes.
+DELETE FROM artifact WHERE key >= :run << 32 AND key < (:run + 1) << 32
+
+-- forget_transitions --
+-- Every row of a run that goes.
+DELETE FROM transition WHERE key >= :run << 32 AND key < (:run + 1) << 32
+
+-- forget_iterations --
+-- Every row of a run that goes.
+DELETE FROM iteration WHERE run = :run
+
+-- forget_approvals --
+-- Every row of a run that goes.
+DELETE FROM approval WHERE run = :run
+
+-- forget_reconciliations --
+-- Every row of a run that goes.
+DELETE FROM reconciliation WHERE run = :run
+
+-- forget_late_reports --
+-- Every row of a run that goes.
+DELETE FROM late_report WHERE run = :run
+
+-- forget_memory --
+-- Every row of a run that goes.
+DELETE FROM memory WHERE run = :run
+
+-- forget_stream_events --
+-- Every row of a run that goes.
+DELETE FROM stream_event WHERE run = :run
+
+-- forget_lease --
+-- Every row of a run that goes.
+DELETE FROM lease WHERE run = :run
+
+-- forget_cancel_request --
+-- Every row of a run that goes.
+DELETE FROM cancel_request WHERE run = :run
+
+-- forget_start_key --
+-- Every row of a run that goes.
+DELETE FROM start_key WHERE run = :run
+
+-- forget_run --
+-- The run itself, last.
+DELETE FROM run WHERE number = :run
+
+-- orphaned_documents --
+-- Documents that no run refers to, without the runs that would go.
+SELECT digest, kind, length(body) AS size_bytes FROM document
+ WHERE digest NOT IN (
+    SELECT plan_digest FROM run WHERE number NOT IN (SELECT value FROM json_each(:going))
+     UNION
+    SELECT source_digest FROM run WHERE number NOT IN (SELECT value FROM json_each(:going))
+       AND source_digest IS NOT NULL)
+ ORDER BY digest
+
+-- forget_document --
+-- A document that nothing refers to.
+DELETE FROM document WHERE digest = ?
+
+-- freed_artifacts --
+-- What only the runs that would go refer to.
+SELECT digest FROM artifact WHERE run IN (SELECT value FROM json_each(:going))
+EXCEPT
+SELECT digest FROM artifact WHERE run NOT IN (SELECT value FROM json_each(:going))

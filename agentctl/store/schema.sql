@@ -23,6 +23,9 @@
 -- the row's place in the run. Such rows are appended to the last page of their table, so that a
 -- commit touches few pages; `run` and the place can be asked for by name all the same.
 --
+-- A number is never given twice, also when its run was collected: a process that was stopped for
+-- long and wakes up must not find another run under it.
+--
 -- Instants are microseconds since 1970-01-01T00:00:00Z. JSON is canonical text. A column that is
 -- absent is NULL, which costs nothing.
 
@@ -48,7 +51,7 @@ CREATE TABLE document (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE run (
-    number INTEGER PRIMARY KEY,
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     state TEXT NOT NULL,
     version INTEGER NOT NULL,

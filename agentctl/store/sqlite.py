@@ -76,9 +76,14 @@ class SqliteStore:
     def create_run(self, new: NewRun, work: Work) -> RunJournal:
         """Store a new run with its first unit of work, and own it.
 
-        Raises AlreadyStarted and StartKeyReused for a start key that a run has.
+        Raises AlreadyStarted and StartKeyReused for a start key that a run has, and UnknownRun
+        when the run that it was made from is gone.
         """
         with self.database.writing() as connection:
+            source = new.run.source_run_id
+            if source is not None:
+                # It may have been collected since it was read, and its artifacts with it.
+                _number(connection, source)
             number = _insert_run(connection, new)
             if new.start_key is not None:
                 from agentctl.store.starting import take_key

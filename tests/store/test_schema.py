@@ -88,6 +88,7 @@ def test_every_statement_is_one_that_sqlite_accepts(store: SqliteStore, name: st
         "beginning": "ab",
         "id": "r",
         **dict.fromkeys(filters),
+        **dict.fromkeys(("unsettled", "decided", "going"), "[]"),
         "limit": 1,
     }
     statement = SQL[name]

@@ -45,10 +45,11 @@ def runs(
     stuck: Stuck = False,
 ) -> int:
     """List runs, the latest first; with --stuck, what is not moving and why."""
+    from agentctl.cli.given import run_states
     from agentctl.cli.loading import open_existing
     from agentctl.cli.spans import seconds
 
-    states = _known_states(state or ())
+    states = run_states(state or ())
     age_seconds = None if older_than is None else seconds("--older-than", older_than)
     engine = open_existing(console)
     try:
@@ -60,21 +61,9 @@ def runs(
     return 0
 
 
-def _known_states(asked: Sequence[str]) -> list[str]:
-    from agentctl.errors import UsageError
-    from agentctl.machines.compiled import RUN
-    from agentctl.suggest import did_you_mean
-
-    states = [one for text in asked for one in text.split(",") if one]
-    for one in states:
-        if one not in RUN.states:
-            raise UsageError(f"no run state {one!r}", help=did_you_mean(one, RUN.states))
-    return states
-
-
 def _rows(
     engine: Engine,
-    states: list[str],
+    states: Sequence[str],
     workflow: str | None,
     age_seconds: float | None,
     limit: int,
