@@ -39,6 +39,8 @@ COMMANDS: Final = (
     "agents",
     "tools",
     "verify",
+    "export",
+    "import",
     "gc",
     "db",
     "doctor",

@@ -12,6 +12,9 @@ from agentctl.cli.console import Console
 
 if TYPE_CHECKING:
     from agentctl.engine.records import RunHistory
+    from agentctl.engine.stillness import Stillness
+    from agentctl.jsonvalue import JsonObject
+    from agentctl.store.sqlite import SqliteStore
 
 app = single()
 
@@ -21,40 +24,80 @@ Diagram = Annotated[
 ]
 
 
+RunId = Annotated[
+    str | None, typer.Argument(metavar="[RUN]", help="A run id.", show_default=False)
+]
+ExportFile = Annotated[
+    str | None,
+    typer.Option("--file", metavar="FILE", help="An exported run, instead of one here."),
+]
+
+
 @command(app, "inspect")
-def inspect(console: Console, run_id: options.RunId, diagram: Diagram = None) -> int:
+def inspect(
+    console: Console, run_id: RunId = None, diagram: Diagram = None, file: ExportFile = None
+) -> int:
     """Show everything that is stored about a run, and what can be done now."""
+    from agentctl.errors import UsageError
+
+    if (run_id is None) == (file is None):
+        raise UsageError("give either a run id or --file")
+    if file is not None:
+        return _inspect_file(console, file, diagram)
+    assert run_id is not None
     from agentctl.cli.drive import about
     from agentctl.cli.holding import is_alive
     from agentctl.cli.loading import open_existing
-    from agentctl.cli.summary import human
     from agentctl.clock import SystemClock
     from agentctl.engine.stillness import stillness
-    from agentctl.engine.view import inspect_view
 
     engine = open_existing(console)
     try:
         history = about(console, engine, run_id)
-        if diagram is not None:
-            return _draw(console, history, diagram)
         holder = engine.store.holder(run_id)
         still = stillness(history, is_held=is_alive(holder), now=SystemClock().now())
-        view = inspect_view(
-            history,
-            engine.store.transitions(run_id),
-            stream=engine.store.stream_events(run_id),
-            holder=holder,
-        )
-        view["stillness"] = still.as_json() if still else None
-        colour = console.uses_colour()
-        console.result(
-            "RunInspection",
-            view,
-            lambda: human(history, still, view, colour=colour, verbose=console.verbose),
-        )
-        return 0
+        return _show(console, engine.store, history, diagram, still, holder)
     finally:
         engine.close()
+
+
+def _inspect_file(console: Console, file: str, diagram: options.GraphFormat | None) -> int:
+    """Show an exported run; what can be done with it is up to the database that has it."""
+    from agentctl.store.portable import opened
+
+    with opened(file) as (store, portable):
+        console.run_id = portable.run_id
+        return _show(console, store, store.load_run(portable.run_id), diagram)
+
+
+def _show(
+    console: Console,
+    store: SqliteStore,
+    history: RunHistory,
+    diagram: options.GraphFormat | None,
+    still: Stillness | None = None,
+    holder: JsonObject | None = None,
+) -> int:
+    if diagram is not None:
+        return _draw(console, history, diagram)
+    from agentctl.cli.summary import human
+    from agentctl.engine.view import inspect_view
+
+    run_id = history.run.id
+    view = inspect_view(
+        history,
+        store.transitions(run_id),
+        stream=store.stream_events(run_id),
+        holder=holder,
+    )
+    view["stillness"] = still.as_json() if still else None
+    colour = console.uses_colour()
+    console.result(
+        "RunInspection",
+        view,
+        lambda: human(history, still, view, colour=colour, verbose=console.verbose),
+    )
+    return 0
 
 
 def _draw(console: Console, history: RunHistory, form: options.GraphFormat) -> int:
