@@ -20,8 +20,6 @@ from agentctl.limits import PROVIDER_TOOL_CALLS_MAX
 from agentctl.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 StopReason: TypeAlias = Literal[
@@ -211,11 +209,6 @@ def own_call_id(request: ModelRequest, index: int) -> str:
 
 
 OWN_CALL_ID: Final = "agentctl_call_"
-
-
-def joined(parts: Iterable[str]) -> str:
-    """Return the text of an answer that came in several parts."""
-    return "".join(parts)
 
 
 def _message(body: JsonObject) -> Message:
