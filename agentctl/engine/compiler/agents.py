@@ -146,7 +146,7 @@ def _wrong_value(option: str, value: JsonValue, facts: ProviderFacts) -> str | N
     choices = facts.choices.get(option)
     if choices is not None:
         return None if value in choices else f"one of {', '.join(choices)}"
-    wanted = OPTION_TYPES[option]
+    wanted = OPTION_TYPES.get(option)
     if wanted == "text":
         return None if isinstance(value, str) else "text"
     if wanted == "boolean":
