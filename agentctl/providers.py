@@ -149,7 +149,6 @@ PROVIDERS: Final[Mapping[str, ProviderFacts]] = {
             efforts=_EFFORTS,
             continuation="none needed",
             streaming="server-sent events",
-            credential="OPENAI_API_KEY",
         ),
     )
 }

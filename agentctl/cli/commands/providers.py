@@ -48,7 +48,7 @@ def _providers(plan: Plan, folder: Path) -> list[JsonObject]:
 def _provider(
     name: str, definition: JsonObject, plan: Plan, secrets: Secrets, *, used: bool
 ) -> JsonObject:
-    from agentctl.engine.kinds import PROVIDERS
+    from agentctl.providers import PROVIDERS
 
     facts = PROVIDERS[cast("str", definition["kind"])]
     return {
@@ -57,7 +57,7 @@ def _provider(
         "endpoint": definition.get("endpoint"),
         "used": used,
         "agents": _agents(name, plan),
-        "reasoning": facts.reasoning,
+        "reasoning": bool(facts.reasoning),
         "providerOptions": [*sorted(facts.options)],
         "secrets": _secrets(name, plan, secrets),
     }
