@@ -315,6 +315,9 @@ def _is_in(address: Address, networks: Iterable[object]) -> bool:
 
 
 def _address(text: str) -> Address | None:
+    """Return an address without a zone, which names a network of this machine."""
+    if "%" in text:
+        return None
     try:
         return ip_address(text)
     except ValueError:
