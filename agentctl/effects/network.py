@@ -258,6 +258,31 @@ async def authorize(target: Target, policy: NetworkPolicy, resolver: Resolver) -
     return tuple(str(address) for address in sorted(found, key=_order))
 
 
+def is_proxied(target: Target, policy: NetworkPolicy) -> bool:
+    """Return whether the environment names a proxy, and the policy lets it be used."""
+    if not policy.allow_proxy:
+        return False
+    from urllib.request import getproxies, proxy_bypass  # late: hardly anybody has a proxy
+
+    return target.scheme in getproxies() and not proxy_bypass(target.host)
+
+
+async def require_reachable(
+    urls: Iterable[str], definitions: JsonObject, resolver: Resolver | None = None
+) -> None:
+    """Check every URL that a run may need, before anything of it is stored.
+
+    Raises PolicyPreflight, and PrerequisiteError when a name cannot be looked up.
+    """
+    policy = NetworkPolicy.from_definitions(definitions)
+    for url in urls:
+        target = parse_url(url)
+        if is_proxied(target, policy):
+            require_listed(target, policy)
+        else:
+            await authorize(target, policy, resolver or system_resolver)
+
+
 async def _looked_up(target: Target, policy: NetworkPolicy, resolver: Resolver) -> list[str]:
     import asyncio  # late: compiling needs no event loop
 

@@ -46,7 +46,7 @@ _STOP_REASONS: Final[dict[str, StopReason]] = {
     "refusal": "refusal",
     "pause_turn": "pause",
 }
-_THINKING: Final = frozenset({"thinking", "redacted_thinking"})
+_THINKING: Final = ("thinking", "redacted_thinking")
 
 
 class Anthropic:

@@ -64,7 +64,7 @@ class ModelExecutor(Value):
         call = self.adapter.call(request, cast("str | None", provider.get("apiVersion")))
         headers = await self._headers(call, provider, context)
         policy = NetworkPolicy.from_definitions(definitions)
-        authority = await context.secrets.resolve(policy.custom_ca) if policy.custom_ca else ""
+        authority = await context.secrets.resolve(policy.custom_ca) if policy.custom_ca else None
         cap = PROVIDER_STREAM_BYTES_MAX if request.stream else PROVIDER_JSON_BYTES_MAX
         post = Post(
             target=self._target(call, provider),

@@ -172,9 +172,9 @@ def _items(message: Message, request: ModelRequest) -> list[JsonValue]:
 
 def responses_result(body: JsonObject, request: ModelRequest, provider: str) -> ModelResult:
     """Read a response object. Raises EffectError."""
-    status = text_at(body, "status")
-    if status in ("failed", "cancelled"):
+    if body.get("error") is not None:
         raise failure_of_report(object_at(body, "error"), provider)
+    status = text_at(body, "status")
     if status not in ("completed", "incomplete"):
         raise invalid(f"status is {status[:40]!r}; expected a finished response")
     output = objects_at(body, "output")

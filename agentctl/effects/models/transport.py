@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 
 from attr import define, field, frozen
 
-from agentctl.effects.network import NetworkPolicy, authorize, require_listed, system_resolver
+from agentctl.effects.network import (
+    NetworkPolicy,
+    authorize,
+    is_proxied,
+    require_listed,
+    system_resolver,
+)
 from agentctl.errors import EffectError, PolicyPreflight, PrerequisiteError
 from agentctl.limits import READ_IDLE_SECONDS_MAX
 from agentctl.value import Value
@@ -75,7 +81,7 @@ class Transport(Value):
     """Makes calls under one network policy; `certificates` are a private authority's, as PEM."""
 
     policy: NetworkPolicy
-    certificates: str = ""
+    certificates: str | None = None
     resolver: Resolver = field(default=system_resolver)
 
     @asynccontextmanager
@@ -85,7 +91,7 @@ class Transport(Value):
         Raises EffectError: `network_denied` and what happened before the request was sent are
         definite; `connection_lost` is ambiguous.
         """
-        proxied = self._is_proxied(post.target)
+        proxied = is_proxied(post.target, self.policy)
         addresses = await self._addresses(post.target, proxied=proxied)
         host = post.target.host
         async with self._client(proxied=proxied) as client:
@@ -152,14 +158,6 @@ class Transport(Value):
             limits=httpx.Limits(max_connections=1, max_keepalive_connections=0),
         )
 
-    def _is_proxied(self, target: Target) -> bool:
-        """Return whether the environment names a proxy, and the policy lets it be used."""
-        if not self.policy.allow_proxy:
-            return False
-        from urllib.request import getproxies, proxy_bypass
-
-        return target.scheme in getproxies() and not proxy_bypass(target.host)
-
 
 def safe_header(name: str, value: str) -> tuple[str, str]:
     """Return a configured header. Raises EffectError for one that may not be set."""
@@ -214,17 +212,17 @@ def _words(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-_CONTEXTS: dict[str, ssl.SSLContext] = {}
+_CONTEXTS: dict[str | None, ssl.SSLContext] = {}
 _BLOCK = re.compile(
     r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----", re.ASCII
 )
 
 
-def _context(certificates: str) -> ssl.SSLContext:
+def _context(certificates: str | None) -> ssl.SSLContext:
     """Return the trust in public authorities, or in the given ones alone; made once."""
     if certificates not in _CONTEXTS:
         _CONTEXTS[certificates] = (
-            _private_authority(certificates) if certificates else _public_authorities()
+            _public_authorities() if certificates is None else _private_authority(certificates)
         )
     return _CONTEXTS[certificates]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -37,7 +39,7 @@ REQUEST = ModelRequest.from_json(request(tools=["look"]), {"look": LOOK})
 def split(data: bytes, cuts: list[int]) -> list[bytes]:
     """Return bytes in pieces."""
     places = sorted({0, len(data), *(one for one in cuts if one < len(data))})
-    return [data[a:b] for a, b in zip(places, places[1:], strict=False)]
+    return [data[a:b] for a, b in pairwise(places)]
 
 
 def decoded(pieces: list[bytes]) -> list[ServerEvent]:
@@ -92,7 +94,7 @@ def test_a_folded_stream_is_the_answer_without_streaming(
 
 @pytest.mark.parametrize("kind", DIALECTS)
 @given(body=st.dictionaries(st.text(), JSON))
-def test_any_object_is_an_answer_or_an_explained_error(kind: str, body: dict[str, object]) -> None:
+def test_any_object_is_an_answer_or_an_explained_error(kind: str, body: dict[str, Any]) -> None:
     named = {**DIALECTS[kind].text("x"), **body}
     for one in (body, named):
         try:

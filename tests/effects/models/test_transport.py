@@ -127,7 +127,7 @@ def test_a_private_authority_is_trusted_for_the_name_alone(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("text", ["", "x", "-----BEGIN PRIVATE KEY-----\nAA==\n", " \n"])
 def test_a_private_authority_is_certificates_only(text: str) -> None:
-    trusting = {**LOOPBACK, "customCa": {"value": text or " "}}
+    trusting = {**LOOPBACK, "customCa": {"value": text}}
     error = asker("https://127.0.0.1:9", trusting).failure(request())
     assert (error.kind, error.ambiguous) == ("invalid_input", False)
 
