@@ -16,6 +16,8 @@ from agentctl.value import Value
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from agentctl.jsonvalue import JsonValue
+
 OPTION_TYPES: Final[Mapping[str, str]] = {
     "finalText": "text",
     "toolName": "text",
@@ -57,6 +59,17 @@ class ProviderFacts(Value):
     def is_remote(self) -> bool:
         """Whether it is reached over the network."""
         return self.kind != "fake"
+
+    def features(self) -> dict[str, JsonValue]:
+        """Return how each feature is mapped, by its name; None where there is none."""
+        told = {
+            "tools": self.tools,
+            "structuredOutput": self.structured_output,
+            "reasoning": self.reasoning,
+            "continuation": self.continuation,
+            "streaming": self.streaming,
+        }
+        return {name: text or None for name, text in told.items()}
 
 
 _EFFORTS: Final = ("none", "low", "medium", "high", "xhigh", "max")

@@ -145,10 +145,10 @@ def test_signed_thoughts_go_back_as_they_came(
 
 
 @EACH
-def test_a_broken_connection_pauses_the_run_in_doubt(kind: str, bench: Bench) -> None:
+def test_a_broken_connection_leaves_doubt_and_is_not_tried_again(kind: str, bench: Bench) -> None:
     with serving(Reply(body=b"{}", cut="before")) as server:
         outcome = bench.run(document(kind, server, task={"retry": {"maxAttempts": 3}}))
-        assert outcome.state == "paused"
+        assert child(outcome.error, "code") == "connection_lost"
         (effect,) = effects(bench, outcome.run_id)
         assert effect.state == "uncertain"
     assert len(server.asked) == 1
