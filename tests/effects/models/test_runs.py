@@ -174,6 +174,16 @@ def test_the_time_that_a_provider_names_is_kept_with_the_failure(bench: Bench) -
     assert child(effect.error, "detail") == {"retryAfterSeconds": 20.0}
 
 
+def test_a_retry_waits_for_the_time_that_a_provider_names(bench: Bench) -> None:
+    busy = json_reply(
+        DIALECTS["openai"].error("rate_limit_exceeded", "slow"), 429, retry_after="20"
+    )
+    with serving(busy, json_reply(DIALECTS["openai"].text("done"))) as server:
+        outcome = bench.run(document("openai", server, task={"retry": {"maxAttempts": 2}}))
+    first, second = effects(bench, outcome.run_id)
+    assert second.started_at - first.ended_at >= 20_000_000
+
+
 @EACH
 def test_a_stream_is_stored_in_order(kind: str, bench: Bench) -> None:
     text = "a piece of text " * 30
