@@ -181,6 +181,7 @@ class Deriving:
             source=text or self.store.source_of(run.id),
             timeout_seconds=timeout_seconds,
         )
+        await require_reachable(found.target)
         ports = self._ports(found.target)
         return await self._run(derive(found, request, self.store, self._entropy, ports, reason))
 
@@ -189,3 +190,18 @@ def _boundary(roots: Sequence[str], *, failed: bool = False, restarts: bool) -> 
     from agentctl.engine.recovery.planning import Boundary
 
     return Boundary(roots=tuple(roots), failed_only=failed, restart_successful=restarts)
+
+
+async def require_reachable(plan: Plan) -> None:
+    """Check every address that a plan needs before anything of a run is stored.
+
+    Raises PolicyPreflight for one that the policy does not allow, and PrerequisiteError for a
+    name that cannot be looked up.
+    """
+    from agentctl.engine.destinations import destinations_of
+
+    urls = destinations_of(plan)
+    if urls:
+        from agentctl.effects import network  # late: few runs need it
+
+        await network.require_reachable(urls, plan.definitions)

@@ -23,7 +23,7 @@ from agentctl.blocking import blocking
 from agentctl.clock import SystemClock
 from agentctl.compensating import Compensating
 from agentctl.deciding import Deciding
-from agentctl.deriving import Deriving
+from agentctl.deriving import Deriving, require_reachable
 from agentctl.effects.system import SystemEntropy, SystemTimer
 from agentctl.errors import PrerequisiteError, UncertainEffect, UsageError
 from agentctl.machines.names import RunStates
@@ -203,6 +203,7 @@ class Engine(Deciding, Compensating, Deriving):
         from agentctl.engine.operations.start import StartRequest, start
 
         plan = loaded.plan
+        await require_reachable(plan)
         ports = self._ports(plan)
         request = StartRequest(
             plan=plan,

@@ -53,3 +53,17 @@ EVIDENCE_BYTES_MAX: Final = 1 << 20
 EVIDENCE_TEXT_BYTES_MAX: Final = 16 << 10
 DECISIONS_MAX: Final = 1000
 PROBE_ANSWER_BYTES_MAX: Final = 1 << 20
+
+# A JSON answer of a provider, and a whole stream (section 12).
+PROVIDER_JSON_BYTES_MAX: Final = 4 << 20
+PROVIDER_STREAM_BYTES_MAX: Final = 8 << 20
+# One event of a stream may hold the whole answer again.
+PROVIDER_EVENT_BYTES_MAX: Final = 4 << 20
+# Schemas and arguments of tools are a few levels deep.
+PROVIDER_JSON_DEPTH_MAX: Final = 100
+PROVIDER_TOOL_CALLS_MAX: Final = 256
+CONNECT_SECONDS_DEFAULT: Final = 10
+# The deadline of the effect is the real bound; this one is for a line that died.
+READ_IDLE_SECONDS_MAX: Final = 600
+# No reason to believe a provider that names a longer time.
+RETRY_AFTER_SECONDS_MAX: Final = 30 * 86_400

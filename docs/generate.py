@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, get_args
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agentctl.providers import ProviderFacts
+
 DOCS = Path(__file__).resolve().parent
 PACKAGE = DOCS.parent / "agentctl"
 
@@ -81,6 +83,13 @@ FAILURES = {
     "path_refused": "a path leaves the workspace or goes through a symbolic link",
     "policy_denied": "the policy does not allow it",
     "provider_unavailable": "the provider did not take the request; may be retried",
+    "connection_lost": "a connection broke after the request was sent, so what it did is not known",
+    "credential_refused": "a provider does not accept the credential, or not for this",
+    "invalid_provider_answer": "a provider answered something that its protocol does not allow",
+    "network_denied": "the policy does not let this address be reached, or it redirects elsewhere",
+    "provider_rejected": "a provider does not accept the request; asking again would not help",
+    "quota_exceeded": "an account has no quota or credit left with a provider",
+    "rate_limited": "a provider wants to be asked later; may be retried, its time is in the detail",
     "requires_execution": "check mode cannot tell; only a run can",
     "run_timeout": "the time given with `--timeout-seconds` is over",
     "schema_violation": "an input or output does not fit its JSON Schema",
@@ -102,6 +111,13 @@ _ERRORS_HEAD = """\
 
 A code is stable: scripts may compare it. Texts may change. With `--output json` an error is one
 document on standard output, `{"error": {"code", "exitCode", "message", "runId", "traceId"}}`.
+"""
+
+_CAPABILITIES_HEAD = """\
+# What each kind of provider can do
+
+`agentctl check` refuses what is not here, before anything runs; [providers](providers.md) says
+how it is used.
 """
 
 _MACHINES_HEAD = """\
@@ -188,10 +204,43 @@ def schema() -> str:
     return json.dumps(document_schema(), ensure_ascii=False, indent=2) + "\n"
 
 
+def capabilities() -> str:
+    """Return what each kind of provider can do, from the table that `check` reads."""
+    from agentctl.providers import PROVIDERS
+
+    parts = [_CAPABILITIES_HEAD]
+    names = list(next(iter(PROVIDERS.values())).features())
+    parts += [f"| kind | protocol | {' | '.join(names)} |", "| --- " * (len(names) + 2) + "|"]
+    for one in PROVIDERS.values():
+        told = " | ".join(str(text or "no") for text in one.features().values())
+        parts.append(f"| `{one.kind}` | {one.protocol} | {told} |")
+    parts += ["", "| kind | address | credential | `reasoning.effort` | `reasoning.mode` |"]
+    parts.append("| --- | --- | --- | --- | --- |")
+    for one in PROVIDERS.values():
+        address = one.endpoint or ("declared" if one.is_remote else "none")
+        key = (
+            f"`{one.credential}`" if one.credential else "as declared" if one.is_remote else "none"
+        )
+        efforts, modes = ", ".join(one.efforts) or "none", ", ".join(one.modes) or "none"
+        parts.append(f"| `{one.kind}` | {address} | {key} | {efforts} | {modes} |")
+    parts += ["", "| kind | `providerOptions` |", "| --- | --- |"]
+    for one in PROVIDERS.values():
+        parts.append(f"| `{one.kind}` | {', '.join(_options(one)) or 'none'} |")
+    return "\n".join(parts) + "\n"
+
+
+def _options(facts: ProviderFacts) -> list[str]:
+    return [
+        f"`{name}`" + (f" ({', '.join(facts.choices[name])})" if name in facts.choices else "")
+        for name in sorted(facts.options)
+    ]
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli,
     "machines.md": machines,
     "errors.md": errors,
+    "capabilities.md": capabilities,
     "workflow.schema.json": schema,
 }
 

@@ -41,6 +41,18 @@ def _extension() -> Executor:
     return ProcessExtension()
 
 
+def _model(module: str, name: str) -> Callable[[], Executor]:
+    def make() -> Executor:
+        from importlib import import_module
+
+        from agentctl.effects.models.executor import ModelExecutor
+
+        adapter = getattr(import_module(f"agentctl.effects.models.{module}"), name)()
+        return ModelExecutor(adapter)
+
+    return make
+
+
 _MAKERS: dict[str, Callable[[], Executor]] = {
     "builtin.read": _files("ReadFile"),
     "builtin.write": _files("WriteFile"),
@@ -50,6 +62,11 @@ _MAKERS: dict[str, Callable[[], Executor]] = {
     "builtin.shell.exec": _shell,
     "extension.process": _extension,
     "model.fake": _fake,
+    "model.openai": _model("openai", "OpenAi"),
+    "model.azure_openai": _model("azure_openai", "AzureOpenAi"),
+    "model.anthropic": _model("anthropic", "Anthropic"),
+    "model.google": _model("google", "Google"),
+    "model.openai_compatible": _model("openai_chat", "OpenAiChat"),
 }
 
 

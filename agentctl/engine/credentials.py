@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from attr import frozen
 
+from agentctl.providers import PROVIDERS
 from agentctl.value import Value
 
 if TYPE_CHECKING:
@@ -19,14 +20,6 @@ if TYPE_CHECKING:
     from agentctl.engine.plan import Plan
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject
-
-DEFAULT_CREDENTIALS: Final = {
-    "openai": "OPENAI_API_KEY",
-    "openai_compatible": "OPENAI_API_KEY",
-    "azure_openai": "AZURE_OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-    "google": "GEMINI_API_KEY",
-}
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -111,7 +104,7 @@ def dispatched_credentials(state: RunState) -> list[Credential]:
 
 def _of_providers(definitions: JsonObject) -> Iterator[Credential]:
     for name, provider in _named(definitions, "providers").items():
-        default = DEFAULT_CREDENTIALS.get(str(provider.get("kind")))
+        default = PROVIDERS[str(provider["kind"])].credential
         given = cast("JsonObject | None", provider.get("credential"))
         reference: JsonObject | None = given or ({"env": default} if default else None)
         if reference is not None:

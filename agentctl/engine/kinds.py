@@ -1,8 +1,8 @@
-"""What every kind of action, tool and provider is: its effect, its risk, what it can do.
+"""What every kind of action and tool is: its effect, its risk, what it can do.
 
 Above: the compiler, the policy and the programs, which all read this one table. Below: nothing.
 Never: state, files, decisions; a new kind is one line here and one executor.
-Source: specification, sections 1.1 (action, tool), 6 and 15 (capabilities).
+Source: specification, sections 1.1 (action, tool) and 6.
 """
 
 from __future__ import annotations
@@ -53,15 +53,6 @@ class ToolFacts(Value):
     kind: str
     effect_class: EffectClass
     capability: str
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class ProviderFacts(Value):
-    """What a kind of provider can do; `options` are the allowed `providerOptions`."""
-
-    kind: str
-    options: frozenset[str]
-    reasoning: bool = True
 
 
 MUTATING: Final[frozenset[EffectClass]] = frozenset(
@@ -216,32 +207,6 @@ TOOLS: Final[Mapping[str, ToolFacts | None]] = {
         capability="filesystem.write",
     ),
     "builtin.echo": None,
-}
-
-_OPENAI_OPTIONS: Final = frozenset(
-    {
-        "store",
-        "reasoningContext",
-        "promptCacheMode",
-        "promptCacheTtl",
-        "parallelToolCalls",
-        "safetyIdentifier",
-    }
-)
-PROVIDERS: Final[Mapping[str, ProviderFacts]] = {
-    one.kind: one
-    for one in (
-        ProviderFacts(
-            kind="fake",
-            options=frozenset({"finalText", "toolInput", "toolName", "delayMs", "failFirst"}),
-            reasoning=False,
-        ),
-        ProviderFacts(kind="openai", options=_OPENAI_OPTIONS),
-        ProviderFacts(kind="azure_openai", options=_OPENAI_OPTIONS),
-        ProviderFacts(kind="openai_compatible", options=_OPENAI_OPTIONS),
-        ProviderFacts(kind="anthropic", options=frozenset()),
-        ProviderFacts(kind="google", options=frozenset()),
-    )
 }
 
 

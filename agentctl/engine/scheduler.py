@@ -304,7 +304,9 @@ class Scheduler:
         """Retry a task or end it, and stop the run when its failure is meant to."""
         retry = plan.retry
         if failed.retryable and task.attempt < retry.max_attempts:
-            due = retry_due(self.state.run.id, task.id, task.attempt, retry.backoff_ms, now)
+            due = retry_due(
+                self.state.run.id, task.id, task.attempt, retry.backoff_ms, now, failed.error
+            )
             waiting = self.work.move(
                 task, "schedule_retry", now, due_at=due, error=failed.error, detail=failed.error
             )

@@ -166,7 +166,7 @@ def test_providers_inspect_shows_who_asks_whom_and_needs_no_credential(tmp_path:
     cloud, spare = shown.items("/data/providers")
     assert (cloud["name"], cloud["kind"], cloud["used"]) == ("cloud", "openai", True)
     assert cloud["endpoint"] == "https://models.example.com"
-    assert cloud["agents"] == [{"name": "writer", "model": "m-1"}]
+    assert cloud["agents"] == [{"name": "writer", "model": "m-1", "requests": []}]
     assert cloud["secrets"] == [
         {
             "purpose": "credential",

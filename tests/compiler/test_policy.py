@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentctl.engine.kinds import KINDS, PROVIDERS, TOOLS, kind_of
+from agentctl.engine.kinds import KINDS, TOOLS, kind_of
 from agentctl.engine.policy import Policy, program_allowed
+from agentctl.providers import PROVIDERS
 
 if TYPE_CHECKING:
     from agentctl.engine.policy import ApprovalMode

@@ -48,17 +48,18 @@ def _providers(plan: Plan, folder: Path) -> list[JsonObject]:
 def _provider(
     name: str, definition: JsonObject, plan: Plan, secrets: Secrets, *, used: bool
 ) -> JsonObject:
-    from agentctl.engine.kinds import PROVIDERS
+    from agentctl.providers import PROVIDERS
 
     facts = PROVIDERS[cast("str", definition["kind"])]
     return {
         "name": name,
         "kind": facts.kind,
-        "endpoint": definition.get("endpoint"),
+        "endpoint": definition.get("endpoint") or facts.endpoint or None,
         "used": used,
         "agents": _agents(name, plan),
-        "reasoning": facts.reasoning,
+        "reasoning": bool(facts.reasoning),
         "providerOptions": [*sorted(facts.options)],
+        "supports": facts.features(),
         "secrets": _secrets(name, plan, secrets),
     }
 
@@ -66,10 +67,21 @@ def _provider(
 def _agents(name: str, plan: Plan) -> list[JsonValue]:
     agents = cast("dict[str, JsonObject]", plan.definitions["agents"])
     return [
-        {"name": agent, "model": one["model"]}
+        {"name": agent, "model": one["model"], "requests": _requests(one)}
         for agent, one in agents.items()
         if one["provider"] == name
     ]
+
+
+def _requests(agent: JsonObject) -> list[JsonValue]:
+    """Return what an agent asks of its provider, in the words of `supports`."""
+    wanted = {
+        "tools": agent.get("tools"),
+        "structuredOutput": agent.get("structuredOutput"),
+        "reasoning": agent.get("reasoning"),
+        "streaming": agent.get("stream"),
+    }
+    return [name for name, value in wanted.items() if value]
 
 
 def _secrets(name: str, plan: Plan, secrets: Secrets) -> list[JsonValue]:

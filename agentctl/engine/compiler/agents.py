@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from attr import frozen
 
-from agentctl.engine.kinds import PROVIDERS, TOOLS
+from agentctl.engine.kinds import TOOLS
+from agentctl.providers import OPTION_TYPES, PROVIDERS
 from agentctl.suggest import did_you_mean
 from agentctl.value import Value
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from agentctl.engine.document.agent_model import Agent, Provider, Tool
     from agentctl.engine.document.model import Spec
     from agentctl.jsonvalue import JsonValue
+    from agentctl.providers import ProviderFacts
 
 _ENDPOINT_REQUIRED = frozenset({"azure_openai", "openai_compatible"})
 
@@ -98,13 +100,7 @@ class AgentStage(Value):
 
     def _capabilities(self, agent: Agent, provider: Provider, place: str) -> None:
         facts = PROVIDERS[provider.kind]
-        if agent.reasoning is not None and not facts.reasoning:
-            self._problem(
-                "unsupported_capability",
-                f"the provider kind {provider.kind!r} does not support reasoning",
-                f"{place}.reasoning",
-                "remove `reasoning`, or use another provider",
-            )
+        self._reasoning(agent, facts, f"{place}.reasoning")
         for option, value in agent.provider_options.items():
             path = f"{place}.providerOptions.{option}"
             if option not in facts.options:
@@ -112,22 +108,50 @@ class AgentStage(Value):
                 message = f"the provider kind {provider.kind!r} has no option {option!r}"
                 self._problem("unsupported_capability", message, path, help)
             else:
-                wanted = _wrong_type(option, value)
+                wanted = _wrong_value(option, value, facts)
                 if wanted is not None:
                     message = f"{option} must be {wanted}"
                     self._problem("schema_violation", message, path, None)
+
+    def _reasoning(self, agent: Agent, facts: ProviderFacts, place: str) -> None:
+        """Refuse what the protocol cannot say, rather than leave it out."""
+        wanted = agent.reasoning
+        if wanted is None:
+            return
+        if not facts.reasoning:
+            message = f"the provider kind {facts.kind!r} does not support reasoning"
+            help = "remove `reasoning`, or use another provider"
+            self._problem("unsupported_capability", message, place, help)
+            return
+        for name, value, known in (
+            ("effort", wanted.effort, facts.efforts),
+            ("mode", wanted.mode, facts.modes),
+        ):
+            if value is not None and value not in known:
+                message = f"the provider kind {facts.kind!r} has no reasoning {name} {value!r}"
+                help = did_you_mean(value, known) or f"known: {', '.join(known) or 'none'}"
+                self._problem("unsupported_capability", message, f"{place}.{name}", help)
+        least = facts.thinking_tokens_min.get(wanted.mode or "", -1)
+        if agent.max_output_tokens <= least:
+            message = f"thinking takes {least:,} tokens or more of maxOutputTokens"
+            help = f"write maxOutputTokens above {least:,}"
+            self._problem("schema_violation", message, f"{place}.mode", help)
 
     def _problem(self, code: DiagnosticCode, message: str, path: str, help: str | None) -> None:
         self.report.add(code, message, file=self.file, path=path, help=help)
 
 
-def _wrong_type(option: str, value: JsonValue) -> str | None:
+def _wrong_value(option: str, value: JsonValue, facts: ProviderFacts) -> str | None:
     """Return what a known option must be when it is something else."""
-    if option in ("finalText", "toolName"):
+    choices = facts.choices.get(option)
+    if choices is not None:
+        return None if value in choices else f"one of {', '.join(choices)}"
+    wanted = OPTION_TYPES.get(option)
+    if wanted == "text":
         return None if isinstance(value, str) else "text"
-    if option in ("delayMs", "failFirst"):
+    if wanted == "boolean":
+        return None if isinstance(value, bool) else "true or false"
+    if wanted == "count":
         is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
         return None if is_count else "a whole number of at least 0"
-    if option in ("store", "parallelToolCalls"):
-        return None if isinstance(value, bool) else "true or false"
     return None

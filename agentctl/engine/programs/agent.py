@@ -70,9 +70,7 @@ def agent_steps(context: TaskContext) -> Steps:
                 f"maxToolCalls is {agent.limit('maxToolCalls')}",
                 code="tool_call_limit",
             )
-        messages.append(
-            {"role": "assistant", "content": answer.get("text", ""), "toolCalls": list(wanted)}
-        )
+        messages.append(_said(answer, wanted))
         for call in wanted:
             content = yield from _tool_steps(context, agent, call)
             messages.append({"role": "tool", "toolCallId": call["id"], "content": content})
@@ -80,6 +78,18 @@ def agent_steps(context: TaskContext) -> Steps:
         f"agent {agent.name} did not finish within maxTurns = {agent.limit('maxTurns')}",
         code="turn_limit",
     )
+
+
+def _said(answer: JsonObject, calls: list[JsonObject]) -> JsonObject:
+    """Return the assistant's message; what the provider wants to see again goes with it."""
+    said: JsonObject = {
+        "role": "assistant",
+        "content": answer.get("text", ""),
+        "toolCalls": [*calls],
+    }
+    if "continuation" in answer:
+        said["continuation"] = answer["continuation"]
+    return said
 
 
 def _agent(context: TaskContext) -> AgentPlan:
