@@ -61,13 +61,23 @@ def _at(state: RunState, flight: Flight, attempt: int) -> EffectRecord | None:
     ordinal = flight.ordinal
     while True:
         known = state.effects_by_name.get(effect_name(flight.task.id, attempt, ordinal))
-        if known is None:
+        if known is not None and not _is_absent(state, known):
+            return known
+        if known is None and not _was_absent(state, flight.task.id, attempt, ordinal):
             if attempt == flight.task.attempt:
                 flight.ordinal = ordinal
             return None
-        if not _is_absent(state, known):
-            return known
         ordinal += 1
+
+
+def _was_absent(state: RunState, task_id: str, attempt: int, ordinal: int) -> bool:
+    """Return whether an earlier attempt's effect at an ordinal was found not to be in the world.
+
+    Its key is spent: a receiver that remembers it could answer with what was undone since.
+    """
+    names = (effect_name(task_id, earlier, ordinal) for earlier in range(1, attempt))
+    records = (state.effects_by_name.get(name) for name in names)
+    return any(one is not None and _is_absent(state, one) for one in records)
 
 
 def _confirmed_before(

@@ -9,10 +9,13 @@ import pytest
 from agentctl.effects import registry
 from agentctl.effects.fake import FakeProvider
 from agentctl.errors import EffectError
+from agentctl.store.verify import verify_run
+from agentctl.testing import CrashPoint, SimulatedCrash
 from tests.engine.harness import Bench, child, task, workflow
 from tests.engine.test_agents import READ_TOOL
 
 if TYPE_CHECKING:
+    from agentctl import Engine
     from agentctl.engine.ports import EffectContext
     from agentctl.engine.records import EffectRecord
     from agentctl.jsonvalue import JsonValue
@@ -100,3 +103,29 @@ def test_a_broken_connection_leaves_doubt_about_what_must_not_happen_twice(bench
     assert calls == ["pay"]
     (effect,) = bench.engine.history(outcome.run_id).effects
     assert effect.state == "uncertain"
+
+
+def test_a_retry_sends_the_key_of_the_attempt_before_and_none_that_was_found_absent(
+    bench: Bench,
+) -> None:
+    keys: list[str] = []
+
+    def register(engine: Engine) -> None:
+        @engine.action("work")
+        async def work(idempotency_key: str) -> dict[str, int]:
+            keys.append(idempotency_key)
+            if len(keys) == 2:
+                raise EffectError("not yet", retryable=True)
+            return {}
+
+    register(bench.reopened(CrashPoint(at=2)))
+    with pytest.raises(SimulatedCrash):
+        bench.run(workflow(task("t", "action:work", retry={"maxAttempts": 2})))
+    register(bench.reopened())
+    (run,) = bench.engine.store.list_runs()
+    bench.engine.reconcile(run.id, "t/1.0", status="not_applied", actor="ada", reason="no trace")
+    assert bench.engine.resume_sync(run.id).state == "succeeded"
+    assert keys[2] == keys[1] != keys[0]
+    effects = bench.engine.history(run.id).effects
+    assert [one.name for one in effects] == ["t/1.0", "t/1.1", "t/2.1"]
+    assert verify_run(bench.engine.store, run.id) == []

@@ -157,26 +157,18 @@ class World:
                 continue
             found = self.findings.get(earlier.effect)
             if found in RECONCILIATION_ABSENT:
+                # A receiver that knows the key would answer with what was found undone.
+                if call.key == earlier.key:
+                    problems.append(f"{earlier.effect} was found absent and its key sent again")
                 continue
             state = ledger[earlier.effect].state
             if state == "succeeded" or found == "applied":
                 problems.append(f"{earlier.effect} is confirmed and was repeated")
             if call.idempotency in ONCE and not (state == "failed" and earlier.answer == "no"):
                 problems.append(f"{earlier.effect} may have happened and was repeated")
-            if call.key != earlier.key and not self._was_absent(call.task):
+            if call.key != earlier.key:
                 problems.append(f"{earlier.effect} was repeated under another key")
         return problems
-
-    def _was_absent(self, task: str) -> bool:
-        """Return whether someone found that a dispatch of the task had not happened.
-
-        What is then asked for is another effect, with a key of its own.
-        """
-        return any(
-            self.findings.get(one.effect) in RECONCILIATION_ABSENT
-            for one in self.calls
-            if one.task == task
-        )
 
     # -- what is stored --
 
