@@ -1,8 +1,9 @@
 """What an error answer of a provider means: its code, whether to try again, and when.
 
-Above: the executor and the adapters. Every answer is definite: the provider spoke. Doubt comes
-only from silence, which the transport reports.
-Source: specification, sections 5 and 15; RFC 9110, section 10.2.3 (Retry-After).
+Above: the executor and the adapters. What a provider says itself is definite. A gateway that lost
+the provider speaks only for itself: the call may be done, and billed, behind it.
+Source: specification, sections 5 and 15; RFC 9110, sections 10.2.3 (Retry-After), 15.6.3 and
+15.6.5 (gateways); Cloudflare's statuses 520 and 524 (answer not understood, answer too late).
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ _STATUS_NAMES: Final = {
     403: "credential",
     429: "busy",
     408: "down",
+    502: "lost",
+    504: "lost",
+    520: "lost",
+    524: "lost",
 }
 
 
@@ -74,6 +79,8 @@ def _failure(what: str, text: str, after: float | None) -> EffectError:
         return EffectError(text, code="rate_limited", retryable=True, detail=detail)
     if what == "down":
         return EffectError(text, code="provider_unavailable", retryable=True, detail=detail)
+    if what == "lost":
+        return EffectError(text, code="connection_lost", ambiguous=True, detail=detail)
     if what == "credential":
         return EffectError(text, code="credential_refused")
     return EffectError(text, code="provider_rejected")

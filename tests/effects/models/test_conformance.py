@@ -160,7 +160,8 @@ def test_a_refusal_is_told_from_an_answer(dialect: Dialect) -> None:
         (429, "insufficient_quota", ("quota_exceeded", False)),
         (429, "rate_limit_exceeded", ("rate_limited", True)),
         (500, "server_error", ("provider_unavailable", True)),
-        (502, "bad_gateway", ("provider_unavailable", True)),
+        (503, "server_error", ("provider_unavailable", True)),
+        (529, "overloaded_error", ("provider_unavailable", True)),
     ],
 )
 def test_an_error_answer_is_definite(
@@ -171,6 +172,13 @@ def test_an_error_answer_is_definite(
         error = Asker(kind, server.url).failure(request())
     assert (error.kind, error.retryable, error.ambiguous) == (*expected, False)
     assert "not today" in error.message
+
+
+@EACH
+@pytest.mark.parametrize("status", [502, 504, 520, 524])
+def test_a_gateway_that_lost_the_provider_leaves_doubt(kind: str, status: int) -> None:
+    reply = Reply(status=status, body=b"<html>The origin did not answer.</html>")
+    assert failed(kind, reply) == ("connection_lost", False, True)
 
 
 @EACH
