@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, Self, cast
 
 from agentctl.blocking import blocking
 from agentctl.clock import SystemClock
@@ -25,30 +25,29 @@ from agentctl.compensating import Compensating
 from agentctl.deciding import Deciding
 from agentctl.deriving import Deriving, require_reachable
 from agentctl.effects.system import SystemEntropy, SystemTimer
-from agentctl.errors import PrerequisiteError, UncertainEffect, UsageError
+from agentctl.errors import UncertainEffect
 from agentctl.machines.names import RunStates
+from agentctl.registering import Registering
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agentctl.clock import Clock
-    from agentctl.effects.functions import FunctionAction, RunsIn
     from agentctl.engine.events import Listener, RunOutcome
     from agentctl.engine.operations.raising import BudgetRaise
     from agentctl.engine.plan import Plan
     from agentctl.engine.ports import Entropy, Executor, Timer
-    from agentctl.engine.records import Idempotency, RunHistory
+    from agentctl.engine.records import RunHistory
     from agentctl.engine.runner import Runner, RunPorts
     from agentctl.jsonvalue import JsonObject, JsonValue
     from agentctl.loading import Loaded
     from agentctl.store.sqlite import SqliteStore
 
-    F = TypeVar("F", bound=Callable[..., object])
 
 DEFAULT_DATABASE = ".agentctl/runtime.db"
 
 
-class Engine(Deciding, Compensating, Deriving):
+class Engine(Registering, Deciding, Compensating, Deriving):
     """Loads workflows, and starts, resumes, cancels, replays and inspects runs.
 
     `db` is the SQLite file, made on first use. `durability` "full" survives a power failure,
@@ -68,6 +67,7 @@ class Engine(Deciding, Compensating, Deriving):
         shared_filesystem: bool = False,
         wrap_store: Callable[[SqliteStore], SqliteStore] | None = None,
     ) -> None:
+        super().__init__()
         self._db = Path(db)
         self._durability = durability
         self._workspace = None if workspace is None else Path(workspace)
@@ -77,7 +77,6 @@ class Engine(Deciding, Compensating, Deriving):
         self._shared_filesystem = shared_filesystem
         self._wrap_store = wrap_store
         self._store: SqliteStore | None = None
-        self._functions: dict[str, FunctionAction] = {}
         self._listeners: list[Listener] = []
         self._runners: dict[str, Runner] = {}
 
@@ -109,55 +108,6 @@ class Engine(Deciding, Compensating, Deriving):
     def __exit__(self, *_: object) -> None:
         """Close the database."""
         self.close()
-
-    def action(
-        self,
-        name: str,
-        *,
-        idempotency: Idempotency = "at_most_once",
-        runs_in: RunsIn = "thread",
-        probe: JsonObject | None = None,
-        secrets: Mapping[str, JsonObject] | None = None,
-    ) -> Callable[[F], F]:
-        """Register a Python function as the action `name`.
-
-        Its parameters become the input schema; a parameter `idempotency_key` is given the key
-        that stays the same over every attempt to do this one effect. `idempotency` decides
-        what happens after a crash between dispatch and confirmation: pure, idempotent and
-        keyed functions are called again, at_most_once ones never, and wait for a person. A
-        plain function runs in a thread; with `runs_in="loop"` on the event loop itself, and
-        with `runs_in="process"` in a process of its own, which a deadline or a cancellation
-        kills: choose that for one that computes. `probe` is what a document declares for its actions: `{uses, with, mode}`. `secrets` maps parameters to references
-        such as `{"env": "API_TOKEN"}`: they are given the value at each call, and no workflow,
-        record or message ever holds it.
-        """
-
-        def register(call: F) -> F:
-            from inspect import iscoroutinefunction
-
-            from agentctl.effects.functions import FunctionAction
-            from agentctl.effects.processes.calling import locate
-            from agentctl.effects.signatures import checker, input_schema, wants_key
-
-            if name in self._functions:
-                raise UsageError(f"the action {name!r} is registered already")
-            schema = input_schema(call, secrets or ())
-            self._functions[name] = FunctionAction(
-                name=name,
-                call=call,
-                idempotency=idempotency,
-                input_schema=schema,
-                check=checker(schema),
-                is_async=iscoroutinefunction(call),
-                runs_in=runs_in,
-                place=locate(call) if runs_in == "process" else None,
-                wants_key=wants_key(call),
-                probe=probe,
-                secrets=dict(secrets or {}),
-            )
-            return call
-
-        return register
 
     def load(
         self,
@@ -347,22 +297,6 @@ class Engine(Deciding, Compensating, Deriving):
         from agentctl.engine.programs import operations
 
         return self._make_ports(self._executors(operations(plan)))
-
-    def _executors(self, wanted: Collection[str]) -> dict[str, Executor]:
-        from agentctl.effects.registry import executors_for
-        from agentctl.engine.kinds import FUNCTION_KIND
-
-        executors, missing = executors_for(set(wanted) - {FUNCTION_KIND})
-        if missing:
-            raise PrerequisiteError(
-                f"nothing here can perform {', '.join(missing)}",
-                help="register an executor, or use another kind",
-            )
-        if FUNCTION_KIND in wanted:
-            from agentctl.effects.functions import FunctionExecutor
-
-            executors[FUNCTION_KIND] = FunctionExecutor(self._functions)
-        return executors
 
     def _make_ports(self, executors: Mapping[str, Executor]) -> RunPorts:
         from agentctl.effects.secrets import Secrets

@@ -304,8 +304,8 @@ def _classes() -> list[str]:
 
     rows = {}
     classes: list[type[AgentctlError | Bug]] = [*under(AgentctlError), Bug]
-    for one in classes:
-        is_own = one.__module__ == "agentctl.errors" and one is not AgentctlError
+    for one in sorted(classes, key=lambda one: one.exit_code):
+        is_own = one.__module__.startswith("agentctl.errors.") and one is not AgentctlError
         if is_own:
             summary = (one.__doc__ or "").split("\n\n")[0].strip()
             rows[one.__name__] = (

@@ -26,6 +26,7 @@ TOP = {
     "agentctl.deriving",
     "agentctl.door",
     "agentctl.loading",
+    "agentctl.registering",
     "agentctl.testing",
 }
 PORTS = {"engine.ports", "engine.records"}
@@ -79,7 +80,7 @@ def place(module: str) -> str:
     if module in TOP:
         return "top"
     parts = module.split(".")
-    if len(parts) == 2 and parts[1] not in ALLOWED:
+    if len(parts) > 1 and parts[1] not in ALLOWED:
         return "base"
     if ".".join(parts[1:3]) in PORTS:
         return ".".join(parts[1:3])

@@ -34,10 +34,10 @@ _STATUS_NAMES: Final = {
     403: "credential",
     429: "busy",
     408: "down",
-    502: "lost",
-    504: "lost",
-    520: "lost",
-    524: "lost",
+    502: "gateway",
+    504: "gateway",
+    520: "gateway",
+    524: "gateway",
 }
 
 
@@ -79,7 +79,7 @@ def _failure(what: str, text: str, after: float | None) -> EffectError:
         return EffectError(text, code="rate_limited", retryable=True, detail=detail)
     if what == "down":
         return EffectError(text, code="provider_unavailable", retryable=True, detail=detail)
-    if what == "lost":
+    if what == "gateway":
         return EffectError(text, code="connection_lost", ambiguous=True, detail=detail)
     if what == "credential":
         return EffectError(text, code="credential_refused")
