@@ -104,7 +104,7 @@ def run_row(
         "sourceRunId": run.source_run_id,
         "createdAt": iso(run.created_at),
         "endedAt": _when(run.ended_at),
-        "ageSeconds": max(now - run.created_at, 0) // 1_000_000,
+        "ageSeconds": max(now - run.created_at, 0) / 1_000_000,
         "durationSeconds": max(end - run.created_at, 0) / 1_000_000,
         "tasks": dict(counts),
         "holder": holder,

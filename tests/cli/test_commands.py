@@ -107,9 +107,16 @@ def test_inspect_tells_a_person_what_happened(stored: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("form", ["mermaid", "dot", "svg"])
 def test_inspect_draws_what_happened(stored: tuple[str, str], form: str) -> None:
-    shown = run_cli("inspect", stored[1], "--db", stored[0], "--diagram", form).expect(0).stdout
+    drawing = ("inspect", stored[1], "--db", stored[0], "--diagram")
+    shown = run_cli(*drawing, "--format", form).expect(0).stdout
     assert "skipped" in shown
     assert "#dafbe1" in shown
+    assert (run_cli(*drawing).expect(0).stdout == shown) == (form == "mermaid")
+
+
+def test_a_kind_of_drawing_without_a_diagram_is_refused(stored: tuple[str, str]) -> None:
+    shown = run_json("inspect", stored[1], "--db", stored[0], "--format", "svg").expect(2)
+    assert shown.at("/error/message") == "--format says how to draw; add --diagram"
 
 
 @pytest.mark.parametrize("form", ["mermaid", "dot", "svg", "json"])

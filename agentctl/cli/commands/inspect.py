@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 app = single()
 
 Diagram = Annotated[
-    options.GraphFormat | None,
-    typer.Option("--diagram", help="Draw the plan with what happened to each task."),
+    bool, typer.Option("--diagram", help="Draw the plan with what happened to each task.")
 ]
-
+Format = Annotated[
+    options.GraphFormat | None,
+    typer.Option("--format", help="The kind of drawing. [default: mermaid]"),
+]
 
 RunId = Annotated[
     str | None, typer.Argument(metavar="[RUN]", help="A run id.", show_default=False)
@@ -35,15 +37,22 @@ ExportFile = Annotated[
 
 @command(app, "inspect")
 def inspect(
-    console: Console, run_id: RunId = None, diagram: Diagram = None, file: ExportFile = None
+    console: Console,
+    run_id: RunId = None,
+    diagram: Diagram = False,
+    format: Format = None,
+    file: ExportFile = None,
 ) -> int:
     """Show everything that is stored about a run, and what can be done now."""
     from agentctl.errors import UsageError
 
     if (run_id is None) == (file is None):
         raise UsageError("give either a run id or --file")
+    if format is not None and not diagram:
+        raise UsageError("--format says how to draw; add --diagram")
+    drawing: options.GraphFormat | None = (format or "mermaid") if diagram else None
     if file is not None:
-        return _inspect_file(console, file, diagram)
+        return _inspect_file(console, file, drawing)
     assert run_id is not None
     from agentctl.cli.drive import about
     from agentctl.cli.holding import is_alive
@@ -56,30 +65,30 @@ def inspect(
         history = about(console, engine, run_id)
         holder = engine.store.holder(run_id)
         still = stillness(history, is_held=is_alive(holder), now=SystemClock().now())
-        return _show(console, engine.store, history, diagram, still, holder)
+        return _show(console, engine.store, history, drawing, still, holder)
     finally:
         engine.close()
 
 
-def _inspect_file(console: Console, file: str, diagram: options.GraphFormat | None) -> int:
+def _inspect_file(console: Console, file: str, drawing: options.GraphFormat | None) -> int:
     """Show an exported run; what can be done with it is up to the database that has it."""
     from agentctl.store.portable import opened
 
     with opened(file) as (store, portable):
         console.run_id = portable.run_id
-        return _show(console, store, store.load_run(portable.run_id), diagram)
+        return _show(console, store, store.load_run(portable.run_id), drawing)
 
 
 def _show(
     console: Console,
     store: SqliteStore,
     history: RunHistory,
-    diagram: options.GraphFormat | None,
+    drawing: options.GraphFormat | None,
     still: Stillness | None = None,
     holder: JsonObject | None = None,
 ) -> int:
-    if diagram is not None:
-        return _draw(console, history, diagram)
+    if drawing is not None:
+        return _draw(console, history, drawing)
     from agentctl.cli.summary import human
     from agentctl.engine.view import inspect_view
 

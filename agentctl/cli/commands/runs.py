@@ -112,7 +112,7 @@ def _table(rows: list[JsonObject], *, stuck: bool) -> str:
         listed = ", ".join(f"{count} {state}" for state, count in counts.items())
         still = cast("dict[str, str] | None", row["stillness"])
         last = f"{still['reason']}; {still['next']}" if stuck and still else listed
-        age = duration(float(cast("int", row["ageSeconds"])))
+        age = duration(cast("float", row["ageSeconds"]))
         cells.append((str(row["runId"]), str(row["state"]), age, str(row["workflow"]), last))
     last_head = "why, and what to do" if stuck else "tasks"
     return table(("run", "state", "age", "workflow", last_head), cells)
