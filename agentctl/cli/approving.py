@@ -19,6 +19,7 @@ from agentctl.cli import question
 from agentctl.cli.drive import drive, login
 from agentctl.cli.follow import following, plan_order
 from agentctl.cli.paint import paint, visible
+from agentctl.cli.terminal import Left, ask, require, say
 from agentctl.engine.view import pending_approvals
 from agentctl.errors import AgentctlError, StateError
 from agentctl.machines.names import RunStates
@@ -40,10 +41,6 @@ _CHOICES: Final = {
 }
 # What is left for a run whose own time is used up: it ends at once, as it would have.
 _NO_TIME_SECONDS: Final = 0.001
-
-
-class Left(Exception):
-    """The person left; everything answered so far is stored."""
 
 
 def on_a_terminal(console: Console) -> bool:
@@ -104,7 +101,7 @@ class Approving:
             for place, one in enumerate(asked):
                 settled = self._settle(history, one, len(asked) - place) or settled
         except (Left, KeyboardInterrupt):
-            self._say("\nleft; what was not answered stays open")
+            say("\nleft; what was not answered stays open")
             return False
         return settled
 
@@ -113,10 +110,10 @@ class Approving:
         found = question.gather(self.engine, history, asked)
         colour = self.console.uses_colour(sys.stderr)
         head = f"{left} to decide; task {asked.task_id} wants: {asked.summary}"
-        self._say("\n" + paint(visible(head), "bold", on=colour))
+        say("\n" + paint(visible(head), "bold", on=colour))
         self._show(found, question.LINES_SHOWN, colour=colour)
         while True:
-            answer = self._ask(", ".join(_CHOICES.values()) + ": ").lower()[:1]
+            answer = ask(", ".join(_CHOICES.values()) + ": ").lower()[:1]
             if answer == "f":
                 self._show(found, None, colour=colour)
             elif answer == "l":
@@ -125,7 +122,7 @@ class Approving:
             elif answer == "a":
                 return self._store(asked, approve=True, reason="answered on the terminal")
             elif answer == "r":
-                return self._store(asked, approve=False, reason=self._require("why? "))
+                return self._store(asked, approve=False, reason=require("why? "))
 
     def _store(self, asked: ApprovalRecord, *, approve: bool, reason: str) -> bool:
         """Store an answer; one that comes too late is told, and the run goes on without it."""
@@ -136,31 +133,11 @@ class Approving:
         except StateError as error:
             self._complain(error)
             return True
-        self._say(f"stored: {decided.state} by {decided.actor}")
+        say(f"stored: {decided.state} by {decided.actor}")
         return True
 
     def _complain(self, error: AgentctlError) -> None:
-        self._say(visible(f"not stored: {error.message}"))
+        say(visible(f"not stored: {error.message}"))
 
     def _show(self, found: JsonObject, lines: int | None, *, colour: bool) -> None:
-        self._say(question.human(found, colour=colour, lines=lines))
-
-    def _require(self, text: str) -> str:
-        """Ask until something is answered."""
-        answer = ""
-        while not answer:
-            answer = self._ask(text)
-        return answer
-
-    def _ask(self, text: str) -> str:
-        """Return the answer. Raises Left at the end of the input."""
-        sys.stderr.write(text)
-        sys.stderr.flush()
-        line = sys.stdin.readline()
-        if not line:
-            raise Left
-        return line.strip()
-
-    def _say(self, text: str) -> None:
-        sys.stderr.write(text + "\n")
-        sys.stderr.flush()
+        say(question.human(found, colour=colour, lines=lines))

@@ -13,6 +13,7 @@ from attr import define, field
 
 from agentctl.cli import dossier, probing
 from agentctl.cli.paint import paint, visible
+from agentctl.cli.terminal import Left, ask, require, say
 from agentctl.clock import SystemClock
 from agentctl.engine.doubt import doubt_of, next_step, undoers
 from agentctl.errors import AgentctlError
@@ -34,10 +35,6 @@ _STATUSES: Final[dict[str, Status]] = {
 _PROBE, _SKIP, _QUIT = "p", "s", "q"
 
 
-class Left(Exception):
-    """The operator left the dialogue; everything answered so far is stored."""
-
-
 @define(eq=False, repr=False)
 class Dialogue:
     """Walks through the effects in doubt; `skipped` ones are not asked about again."""
@@ -57,12 +54,12 @@ class Dialogue:
                 if not left:
                     break
                 self._effect(doubt, left[0], len(left))
-            self._say(next_step(doubt))
+            say(next_step(doubt))
             if doubt.effects or not doubt.can_resume:
                 return False
-            return self._ask("resume it now? [y/N] ").lower() in ("y", "yes")
+            return ask("resume it now? [y/N] ").lower() in ("y", "yes")
         except (Left, KeyboardInterrupt):
-            self._say(f"\nleft; {next_step(self.doubt())}")
+            say(f"\nleft; {next_step(self.doubt())}")
             return False
 
     def doubt(self) -> Doubt:
@@ -74,19 +71,19 @@ class Dialogue:
         found = dossier.gather(self.engine, doubt, effect)
         colour = self.console.uses_colour(sys.stderr)
         head = f"{left} in doubt; task {effect.task_id}: did {effect.operation} happen?"
-        self._say("\n" + paint(visible(head), "bold", on=colour))
-        self._say(dossier.human(found))
+        say("\n" + paint(visible(head), "bold", on=colour))
+        say(dossier.human(found))
         choices = self._choices(found)
         answer = ""
         while answer not in choices:
-            answer = self._ask(", ".join(choices.values()) + ": ").lower()[:1]
+            answer = ask(", ".join(choices.values()) + ": ").lower()[:1]
         if answer == _QUIT:
             raise Left
         if answer == _SKIP:
             self.skipped.add(effect.name)
         elif answer == _PROBE:
             probed = probing.ask(self.console, self.engine, self.run_id, [effect.id])
-            self._say(probing.lines(probed))
+            say(probing.lines(probed))
         else:
             self._record(doubt, effect, found, _STATUSES[answer])
 
@@ -107,8 +104,8 @@ class Dialogue:
         moves = cast("list[JsonObject]", found["moves"])
         move = next(one for one in moves if one["status"] == status)
         try:
-            reason = self._require("how do you know? ")
-            evidence_file = self._ask("a file that shows it (enter: none): ")
+            reason = require("how do you know? ")
+            evidence_file = ask("a file that shows it (enter: none): ")
             evidence = evidence_of(evidence_file) if evidence_file else None
             result = None
             if status == ReconciliationStates.applied:
@@ -117,7 +114,7 @@ class Dialogue:
             undoing = None
             if status == ReconciliationStates.compensated:
                 undoing = self._undoing(doubt, effect)
-            self._say(f"{status}: {move['consequence']}")
+            say(f"{status}: {move['consequence']}")
             if move["needsApproval"] and not self._confirmed():
                 return
             decided = self.engine.reconcile(
@@ -131,46 +128,26 @@ class Dialogue:
                 compensation_effect=undoing,
                 approved=bool(move["needsApproval"]),
             )
-            self._say(f"stored: effect {decided.effect_name} {decided.state}")
+            say(f"stored: effect {decided.effect_name} {decided.state}")
         except AgentctlError as error:
-            self._say(visible(f"not stored: {error.message}"))
+            say(visible(f"not stored: {error.message}"))
             if error.help:
-                self._say(visible(f"  {error.help}"))
+                say(visible(f"  {error.help}"))
 
     def _result_file(self, found: JsonObject, *, needed: bool) -> str:
         import json
 
         contract = cast("JsonObject", found["contract"])
-        self._say(f"its result is {contract['source']}")
+        say(f"its result is {contract['source']}")
         if not needed:
-            return self._ask("a JSON file with its result (enter: none): ")
-        self._say("  " + visible(json.dumps(contract["schema"], ensure_ascii=False)))
-        return self._require("a JSON file with its result: ")
+            return ask("a JSON file with its result (enter: none): ")
+        say("  " + visible(json.dumps(contract["schema"], ensure_ascii=False)))
+        return require("a JSON file with its result: ")
 
     def _undoing(self, doubt: Doubt, effect: EffectRecord) -> str:
         for one in undoers(doubt, effect):
-            self._say(f"  {one.name}  {one.operation}  {one.id[:16]}")
-        return self._require("which effect undid it? ")
+            say(f"  {one.name}  {one.operation}  {one.id[:16]}")
+        return require("which effect undid it? ")
 
     def _confirmed(self) -> bool:
-        return self._ask("do you confirm the consequence? [yes/no] ").lower() == "yes"
-
-    def _require(self, question: str) -> str:
-        """Ask until something is answered."""
-        answer = ""
-        while not answer:
-            answer = self._ask(question)
-        return answer
-
-    def _ask(self, question: str) -> str:
-        """Return the answer. Raises Left at the end of the input."""
-        sys.stderr.write(question)
-        sys.stderr.flush()
-        line = sys.stdin.readline()
-        if not line:
-            raise Left
-        return line.strip()
-
-    def _say(self, text: str) -> None:
-        sys.stderr.write(text + "\n")
-        sys.stderr.flush()
+        return ask("do you confirm the consequence? [yes/no] ").lower() == "yes"
