@@ -298,6 +298,11 @@ class Engine(Registering, Deciding, Compensating, Deriving):
 
         return self._make_ports(self._executors(operations(plan)))
 
+    def _catalog_executor(self) -> Executor:
+        from agentctl.control.executor import CatalogExecutor
+
+        return CatalogExecutor(self.store.entities, self._clock)
+
     def _make_ports(self, executors: Mapping[str, Executor]) -> RunPorts:
         from agentctl.effects.secrets import Secrets
         from agentctl.engine.runner import RunPorts

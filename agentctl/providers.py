@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 OPTION_TYPES: Final[Mapping[str, str]] = {
     "finalText": "text",
     "toolName": "text",
+    "toolCalls": "calls",
     "delayMs": "count",
     "failFirst": "count",
     "store": "boolean",
@@ -114,8 +115,10 @@ PROVIDERS: Final[Mapping[str, ProviderFacts]] = {
         ProviderFacts(
             kind="fake",
             protocol="none; answers from `providerOptions`",
-            options=frozenset({"finalText", "toolInput", "toolName", "delayMs", "failFirst"}),
-            tools="one scripted call",
+            options=frozenset(
+                {"finalText", "toolInput", "toolName", "toolCalls", "delayMs", "failFirst"}
+            ),
+            tools="scripted calls",
             structured_output="scripted text",
             continuation="scripted",
             streaming="in three pieces",

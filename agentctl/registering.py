@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., object])
 
+CATALOG_PREFIX = "catalog."
+
 
 class Registering:
     """The part of `Engine` that knows the functions that it may call."""
@@ -80,7 +82,8 @@ class Registering:
         from agentctl.effects.registry import executors_for
         from agentctl.engine.kinds import FUNCTION_KIND
 
-        executors, missing = executors_for(set(wanted) - {FUNCTION_KIND})
+        catalog = {one for one in wanted if one.startswith(CATALOG_PREFIX)}
+        executors, missing = executors_for(set(wanted) - {FUNCTION_KIND} - catalog)
         if missing:
             raise PrerequisiteError(
                 f"nothing here can perform {', '.join(missing)}",
@@ -90,4 +93,10 @@ class Registering:
             from agentctl.effects.functions import FunctionExecutor
 
             executors[FUNCTION_KIND] = FunctionExecutor(self._functions)
+        if catalog:
+            executors |= dict.fromkeys(catalog, self._catalog_executor())
         return executors
+
+    def _catalog_executor(self) -> Executor:
+        """Return what carries out the catalog; `Engine` knows the store that it needs."""
+        raise NotImplementedError

@@ -23,7 +23,7 @@ STREAM_PIECES = 3
 
 
 class FakeProvider:
-    """`model.fake`: scripted answers, delays, failures and one tool call."""
+    """`model.fake`: scripted answers, delays, failures and tool calls."""
 
     async def execute(self, effect: EffectRecord, context: EffectContext) -> JsonValue:
         """Return `{text, toolCalls, usage, stopReason}`."""
@@ -32,6 +32,9 @@ class FakeProvider:
         await _delay(options)
         _fail_first(effect, options)
         messages = cast("list[JsonObject]", request["messages"])
+        scripted = _scripted_call(options, messages)
+        if scripted is not None:
+            return _answer(request, text="", stop_reason="tool_use", calls=[scripted])
         if _wants_tool(request, options, messages):
             return _tool_call(request, options)
         text = _final_text(options, messages)
@@ -51,6 +54,13 @@ def _fail_first(effect: EffectRecord, options: JsonObject) -> None:
     if effect.attempt <= failures:
         message = f"scripted failure {effect.attempt} of {failures}"
         raise EffectError(message, code="provider_unavailable", retryable=True)
+
+
+def _scripted_call(options: JsonObject, messages: list[JsonObject]) -> JsonObject | None:
+    """Return the next of `toolCalls`, one in each turn."""
+    script = cast("list[JsonObject]", options.get("toolCalls") or [])
+    made = sum(message["role"] == "tool" for message in messages)
+    return {"id": f"call_{made + 1}", **script[made]} if made < len(script) else None
 
 
 def _wants_tool(request: JsonObject, options: JsonObject, messages: list[JsonObject]) -> bool:

@@ -53,6 +53,12 @@ class StartKeyReused(UsageError):
     code = "start_key_reused"
 
 
+class KeyReused(UsageError):
+    """An idempotency key was used for a call of something else, or with another input."""
+
+    code = "idempotency_key_conflict"
+
+
 class PortableRefused(UsageError):
     """A file is no exported run, or one that cannot be taken in here."""
 

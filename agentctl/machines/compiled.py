@@ -388,6 +388,197 @@ SESSION: Table[names.SessionState, names.SessionEvent] = Table(
     digest="065b8a1ff16d57d9f6ed25059911bf5117d06a18ca51e783459303d8c2612b58",
 )
 
+ASSIGNMENT: Table[names.AssignmentState, names.AssignmentEvent] = Table(
+    name="assignment",
+    meaning="An assignment is work that the control plane has given to an agent, until it is done.",
+    initial="open",
+    finals=frozenset({"done", "cancelled"}),
+    state_meanings={
+        "open": "its agent may work on it",
+        "blocked": "its agent cannot go on before something else happens",
+        "in_review": "a person has to judge it or to answer first",
+        "done": "its agent or its reviewer called it done",
+        "cancelled": "it is not wanted any more",
+    },
+    event_meanings={
+        "amend": "what it says or waits for changes",
+        "block": "its agent says why it cannot go on",
+        "unblock": "what it waited for is there",
+        "submit": "its agent asks for a review",
+        "ask": "its agent asks a person",
+        "answer": "the person answered, or sent it back",
+        "accept": "the reviewer accepts it",
+        "finish": "its agent calls it done",
+        "cancel": "somebody calls it off",
+    },
+    rows={
+        "open": {
+            "amend": "open", "block": "blocked", "submit": "in_review", "ask": "in_review",
+            "finish": "done", "cancel": "cancelled",
+        },
+        "blocked": {"amend": "blocked", "unblock": "open", "cancel": "cancelled"},
+        "in_review": {"answer": "open", "accept": "done", "cancel": "cancelled"},
+        "done": {}, "cancelled": {},
+    },
+    digest="84bb1f34de3422e34484bf76e9915ed5c653c5c700b74484a7615352cf53bf33",
+)
+
+DOCUMENT: Table[names.DocumentState, names.DocumentEvent] = Table(
+    name="document",
+    meaning="A document is a text of an assignment that is written again and again, never overwritten.",
+    initial="drafted",
+    finals=frozenset({"archived"}),
+    state_meanings={
+        "drafted": "its newest revision can be read and written on",
+        "archived": "it can be read only",
+    },
+    event_meanings={
+        "write": "a new revision follows the one it was based on",
+        "archive": "nobody shall write it any more",
+    },
+    rows={
+        "drafted": {"write": "drafted", "archive": "archived"},
+        "archived": {},
+    },
+    digest="dbedd3b9a794057ceafe565ec55fa13acb62c485a7059c6cae9d9f58bb640710",
+)
+
+REVIEW: Table[names.ReviewState, names.ReviewEvent] = Table(
+    name="review",
+    meaning="A review is one person's judgement of an assignment, given at most once.",
+    initial="requested",
+    finals=frozenset({"accepted", "returned", "withdrawn"}),
+    state_meanings={
+        "requested": "nobody has judged yet",
+        "accepted": "the work is good as it is",
+        "returned": "the work needs changes",
+        "withdrawn": "the review lost its purpose",
+    },
+    event_meanings={
+        "accept": "a person accepts the work",
+        "send_back": "a person wants changes",
+        "withdraw": "its assignment is over",
+    },
+    rows={
+        "requested": {"accept": "accepted", "send_back": "returned", "withdraw": "withdrawn"},
+        "accepted": {}, "returned": {}, "withdrawn": {},
+    },
+    digest="41338ea15a71c845146683b9565efcc921875fcc6895bf5d19a542a1472e94f5",
+)
+
+REQUEST: Table[names.RequestState, names.RequestEvent] = Table(
+    name="request",
+    meaning="A request is one question of an agent to a person, answered at most once.",
+    initial="pending",
+    finals=frozenset({"answered", "declined", "withdrawn"}),
+    state_meanings={
+        "pending": "nobody has answered",
+        "answered": "a person answered",
+        "declined": "a person refused, or said no",
+        "withdrawn": "the question lost its purpose",
+    },
+    event_meanings={
+        "answer": "a person answers",
+        "decline": "a person refuses, or says no",
+        "withdraw": "its assignment is over",
+    },
+    rows={
+        "pending": {"answer": "answered", "decline": "declined", "withdraw": "withdrawn"},
+        "answered": {}, "declined": {}, "withdrawn": {},
+    },
+    digest="753dab794e369d67204ce62ed975fcf29ff672067602275d2002e1f370182bf8",
+)
+
+CASE: Table[names.CaseState, names.CaseEvent] = Table(
+    name="case",
+    meaning="A case is a matter on record that several assignments add to.",
+    initial="open",
+    finals=frozenset({"closed"}),
+    state_meanings={
+        "open": "it can be written",
+        "closed": "it is settled",
+    },
+    event_meanings={
+        "write": "its text is replaced",
+        "close": "somebody with that right settles it",
+    },
+    rows={
+        "open": {"write": "open", "close": "closed"},
+        "closed": {},
+    },
+    digest="c15fb00bc2bfe75ac828ea7591b501d97c7611f1bbd52e679bbcfeb2e1d72a26",
+)
+
+ROUTINE: Table[names.RoutineState, names.RoutineEvent] = Table(
+    name="routine",
+    meaning="A routine describes work that an outside scheduler starts again and again.",
+    initial="active",
+    finals=frozenset({"retired"}),
+    state_meanings={
+        "active": "the scheduler should start it",
+        "paused": "the scheduler should leave it alone for now",
+        "retired": "it is not wanted any more",
+    },
+    event_meanings={
+        "revise": "its description changes",
+        "pause": "it shall rest",
+        "resume": "it shall run again",
+        "retire": "it shall never run again",
+    },
+    rows={
+        "active": {"revise": "active", "pause": "paused", "retire": "retired"},
+        "paused": {"revise": "paused", "resume": "active", "retire": "retired"},
+        "retired": {},
+    },
+    digest="cb29cf8c1d2332f39fd60bc01df7cb5486874445686b07824519e3bf81eb19f6",
+)
+
+SERVICE: Table[names.ServiceState, names.ServiceEvent] = Table(
+    name="service",
+    meaning="A service is a program beside an assignment's workspace, as its agents report it.",
+    initial="stopped",
+    finals=frozenset({"removed"}),
+    state_meanings={
+        "stopped": "it does not run",
+        "running": "it runs",
+        "failed": "it stopped by itself",
+        "removed": "it is not there any more",
+    },
+    event_meanings={
+        "start": "it was started",
+        "stop": "it was stopped",
+        "fail": "it stopped by itself",
+        "remove": "it was taken away",
+    },
+    rows={
+        "stopped": {"start": "running", "remove": "removed"},
+        "running": {"stop": "stopped", "fail": "failed"},
+        "failed": {"start": "running", "stop": "stopped", "remove": "removed"},
+        "removed": {},
+    },
+    digest="2242d89871f2b6995c297e5aa0ce103a0d418d7dda6e50227afc4411b9d03295",
+)
+
+ENTRY: Table[names.EntryState, names.EntryEvent] = Table(
+    name="entry",
+    meaning="An entry is a plain fact on record: a note, a deliverable, a goal, a project, a skill.",
+    initial="recorded",
+    finals=frozenset({"withdrawn"}),
+    state_meanings={
+        "recorded": "it stands",
+        "withdrawn": "it stands no more",
+    },
+    event_meanings={
+        "revise": "it is replaced by a newer wording",
+        "withdraw": "it does not hold any more",
+    },
+    rows={
+        "recorded": {"revise": "recorded", "withdraw": "withdrawn"},
+        "withdrawn": {},
+    },
+    digest="cb71951d481c3f1d29a3b10eed4a8895f823e0a463d753ff95af2a3b7be7d71c",
+)
+
 # The states of a machine that is chosen by name are known at run time only.
 TABLES: dict[names.MachineName, Table[Any, Any]] = {
     "run": RUN,
@@ -399,4 +590,12 @@ TABLES: dict[names.MachineName, Table[Any, Any]] = {
     "compensation": COMPENSATION,
     "artifact": ARTIFACT,
     "session": SESSION,
+    "assignment": ASSIGNMENT,
+    "document": DOCUMENT,
+    "review": REVIEW,
+    "request": REQUEST,
+    "case": CASE,
+    "routine": ROUTINE,
+    "service": SERVICE,
+    "entry": ENTRY,
 }

@@ -31,11 +31,19 @@ def declarations() -> tuple[type[StateMachine], ...]:
     """Return every declared machine, in the order in which documents list them."""
     from agentctl.machines.approval import Approval
     from agentctl.machines.artifact import Artifact
+    from agentctl.machines.assignment import Assignment
+    from agentctl.machines.case import Case
     from agentctl.machines.compensation import Compensation
+    from agentctl.machines.document import Document
     from agentctl.machines.effect import Effect
+    from agentctl.machines.entry import Entry
     from agentctl.machines.iteration import Iteration
     from agentctl.machines.reconciliation import Reconciliation
+    from agentctl.machines.request import Request
+    from agentctl.machines.review import Review
+    from agentctl.machines.routine import Routine
     from agentctl.machines.run import Run
+    from agentctl.machines.service import Service
     from agentctl.machines.session import Session
     from agentctl.machines.task import Task
 
@@ -49,6 +57,14 @@ def declarations() -> tuple[type[StateMachine], ...]:
         Compensation,
         Artifact,
         Session,
+        Assignment,
+        Document,
+        Review,
+        Request,
+        Case,
+        Routine,
+        Service,
+        Entry,
     )
 
 

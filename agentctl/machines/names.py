@@ -11,7 +11,8 @@ from typing import Final, Literal, TypeAlias
 
 MachineName: TypeAlias = Literal[
     "run", "task", "effect", "iteration", "approval", "reconciliation", "compensation", "artifact",
-    "session",
+    "session", "assignment", "document", "review", "request", "case", "routine", "service",
+    "entry",
 ]
 RunState: TypeAlias = Literal[
     "created", "running", "paused", "waiting", "budget_exceeded", "succeeded", "failed",
@@ -76,6 +77,54 @@ SessionState: TypeAlias = Literal[
 ]
 SessionEvent: TypeAlias = Literal[
     "establish", "lose", "reconnect", "close", "fail", "abandon",
+]
+AssignmentState: TypeAlias = Literal[
+    "open", "blocked", "in_review", "done", "cancelled",
+]
+AssignmentEvent: TypeAlias = Literal[
+    "amend", "block", "unblock", "submit", "ask", "answer", "accept", "finish", "cancel",
+]
+DocumentState: TypeAlias = Literal[
+    "drafted", "archived",
+]
+DocumentEvent: TypeAlias = Literal[
+    "write", "archive",
+]
+ReviewState: TypeAlias = Literal[
+    "requested", "accepted", "returned", "withdrawn",
+]
+ReviewEvent: TypeAlias = Literal[
+    "accept", "send_back", "withdraw",
+]
+RequestState: TypeAlias = Literal[
+    "pending", "answered", "declined", "withdrawn",
+]
+RequestEvent: TypeAlias = Literal[
+    "answer", "decline", "withdraw",
+]
+CaseState: TypeAlias = Literal[
+    "open", "closed",
+]
+CaseEvent: TypeAlias = Literal[
+    "write", "close",
+]
+RoutineState: TypeAlias = Literal[
+    "active", "paused", "retired",
+]
+RoutineEvent: TypeAlias = Literal[
+    "revise", "pause", "resume", "retire",
+]
+ServiceState: TypeAlias = Literal[
+    "stopped", "running", "failed", "removed",
+]
+ServiceEvent: TypeAlias = Literal[
+    "start", "stop", "fail", "remove",
+]
+EntryState: TypeAlias = Literal[
+    "recorded", "withdrawn",
+]
+EntryEvent: TypeAlias = Literal[
+    "revise", "withdraw",
 ]
 
 
@@ -183,3 +232,69 @@ class SessionStates:
     lost: Final = "lost"
     closed: Final = "closed"
     failed: Final = "failed"
+
+
+class AssignmentStates:
+    """The states of the assignment machine, by name."""
+
+    open: Final = "open"
+    blocked: Final = "blocked"
+    in_review: Final = "in_review"
+    done: Final = "done"
+    cancelled: Final = "cancelled"
+
+
+class DocumentStates:
+    """The states of the document machine, by name."""
+
+    drafted: Final = "drafted"
+    archived: Final = "archived"
+
+
+class ReviewStates:
+    """The states of the review machine, by name."""
+
+    requested: Final = "requested"
+    accepted: Final = "accepted"
+    returned: Final = "returned"
+    withdrawn: Final = "withdrawn"
+
+
+class RequestStates:
+    """The states of the request machine, by name."""
+
+    pending: Final = "pending"
+    answered: Final = "answered"
+    declined: Final = "declined"
+    withdrawn: Final = "withdrawn"
+
+
+class CaseStates:
+    """The states of the case machine, by name."""
+
+    open: Final = "open"
+    closed: Final = "closed"
+
+
+class RoutineStates:
+    """The states of the routine machine, by name."""
+
+    active: Final = "active"
+    paused: Final = "paused"
+    retired: Final = "retired"
+
+
+class ServiceStates:
+    """The states of the service machine, by name."""
+
+    stopped: Final = "stopped"
+    running: Final = "running"
+    failed: Final = "failed"
+    removed: Final = "removed"
+
+
+class EntryStates:
+    """The states of the entry machine, by name."""
+
+    recorded: Final = "recorded"
+    withdrawn: Final = "withdrawn"

@@ -351,3 +351,59 @@ DELETE FROM document WHERE digest = ?
 SELECT digest FROM artifact WHERE run IN (SELECT value FROM json_each(:going))
 EXCEPT
 SELECT digest FROM artifact WHERE run NOT IN (SELECT value FROM json_each(:going))
+
+-- entity --
+-- One entity as it is now.
+SELECT * FROM entity WHERE kind = ? AND id = ?
+
+-- entities --
+-- Those of one kind, of one owner or of all, oldest first.
+SELECT * FROM entity WHERE kind = :kind AND (:owner IS NULL OR owner = :owner)
+ ORDER BY created_at, id
+
+-- insert_entity --
+-- An entity's first revision.
+INSERT INTO entity (kind, id, owner, state, revision, body, created_at, updated_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+
+-- update_entity --
+-- Compare and set.
+UPDATE entity SET state = ?, revision = ?, body = ?, updated_at = ?
+ WHERE kind = ? AND id = ? AND revision = ?
+
+-- insert_entity_revision --
+-- One revision; the foreign key refuses a move that no machine declares.
+INSERT INTO entity_revision (kind, id, owner, revision, machine, source, event, state, body,
+                             created_at, updated_at, actor, run_id, operation)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- entity_revisions --
+-- Every revision of one entity, oldest first.
+SELECT * FROM entity_revision WHERE kind = ? AND id = ? ORDER BY revision
+
+-- entity_history --
+-- The newest revisions of all that belongs to one assignment, newest first.
+SELECT * FROM entity_revision WHERE owner = ? ORDER BY sequence DESC LIMIT ?
+
+-- operation --
+-- The call that was made under a key.
+SELECT * FROM operation WHERE key = ?
+
+-- insert_operation --
+-- A call's result, kept with what it changed.
+INSERT INTO operation (key, run_id, operation, request_digest, result, at)
+VALUES (?, ?, ?, ?, ?, ?)
+
+-- operation_result --
+-- The result of one run's call.
+SELECT result FROM operation WHERE key = :key AND run_id = :id
+
+-- effect_result --
+-- The result that the ledger of one run has under a key, whatever it changed.
+SELECT effect.result FROM effect JOIN run ON run.number = effect.run
+ WHERE run.id = :id AND 'agentctl-' || lower(hex(effect.key_digest)) = :key
+   AND effect.result IS NOT NULL
+
+-- forget_operations --
+-- Every row of a run that goes; what its calls made stays.
+DELETE FROM operation WHERE run_id = (SELECT id FROM run WHERE number = :run)

@@ -37,6 +37,7 @@ _FORGET = (
     "forget_late_reports",
     "forget_memory",
     "forget_stream_events",
+    "forget_operations",
     "forget_cancel_request",
     "forget_lease",
     "forget_transitions",

@@ -17,6 +17,10 @@
 -- machine_edge every move that some machine declares; a transition must be one of them
 -- lease        who may write a run: the newest token wins
 -- cancel_request  what somebody asked of a run's live owner
+-- entity       what the control plane keeps beyond a run: assignments, documents, requests, cases;
+--              the newest revision of each
+-- entity_revision  every revision of every entity, with the move that made it; never changed
+-- operation    the result of every keyed call of the control plane, written with its revisions
 -- migration    which migrations made this schema, with their checksums
 --
 -- The three tables that grow with every commit have one `key`: the run's number times 2^32 plus
@@ -230,6 +234,50 @@ CREATE TABLE transition (
     FOREIGN KEY (machine, source, event, target)
         REFERENCES machine_edge (machine, source, event, target)
 ) STRICT;
+
+CREATE TABLE entity (
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    state TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (kind, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE entity_revision (
+    sequence INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    machine TEXT,
+    source TEXT,
+    event TEXT,
+    state TEXT NOT NULL,
+    body TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    UNIQUE (kind, id, revision),
+    FOREIGN KEY (machine, source, event, state)
+        REFERENCES machine_edge (machine, source, event, target)
+) STRICT;
+
+CREATE INDEX entity_revision_by_owner ON entity_revision (owner);
+
+CREATE TABLE operation (
+    key TEXT PRIMARY KEY,
+    run_id TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    request_digest TEXT NOT NULL,
+    result TEXT NOT NULL,
+    at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE lease (
     run INTEGER PRIMARY KEY REFERENCES run (number),

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     )
     from agentctl.jsonvalue import JsonObject
     from agentctl.store.database import Database
+    from agentctl.store.entities import Entities
 
 
 class SqliteStore:
@@ -63,6 +64,13 @@ class SqliteStore:
         self.clock = clock
         self.blobs = Blobs(artifacts_beside(database.path), wait_ms=database.busy_timeout_ms)
         self._keeper = LeaseKeeper(reopen, clock)
+
+    @property
+    def entities(self) -> Entities:
+        """What the control plane keeps beside the runs."""
+        from agentctl.store.entities import Entities
+
+        return Entities(self.database)
 
     @property
     def path(self) -> Path:

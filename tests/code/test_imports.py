@@ -29,22 +29,35 @@ TOP = {
     "agentctl.registering",
     "agentctl.testing",
 }
-PORTS = {"engine.ports", "engine.records"}
+PORTS = {"engine.entities", "engine.ports", "engine.records"}
 ALLOWED = {
     "base": {"base"},
     "text": {"base", "text"},
     "agentfiles": {"base", "text", "agentfiles"},
     "catalog": {"base", "catalog"},
     "machines": {"base", "machines"},
-    "engine": {"base", "text", "agentfiles", "machines", "engine", *PORTS},
+    "control": {"base", "catalog", "machines", "control", *PORTS},
+    "engine": {"base", "text", "agentfiles", "catalog", "machines", "engine", *PORTS},
     "effects": {"base", "machines", "effects", *PORTS},
     "store": {"base", "machines", "store", *PORTS},
-    "top": {"base", "machines", "engine", "effects", "store", "cli", "top", *PORTS},
+    "top": {
+        "base",
+        "catalog",
+        "control",
+        "machines",
+        "engine",
+        "effects",
+        "store",
+        "cli",
+        "top",
+        *PORTS,
+    },  # fmt: skip,
     "cli": {
         "base",
         "text",
         "agentfiles",
         "catalog",
+        "control",
         "machines",
         "engine",
         "effects",
@@ -65,6 +78,7 @@ OUTSIDE = {
     "text": _PURE,
     "agentfiles": _PURE,
     "catalog": _PURE,
+    "control": _PURE,
     "engine": {
         "asyncio.subprocess", "httpx", "os", "pathlib", "random", "secrets", "socket", "sqlite3",
         "subprocess", "time", "uuid",

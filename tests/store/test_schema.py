@@ -87,6 +87,7 @@ def test_every_statement_is_one_that_sqlite_accepts(store: SqliteStore, name: st
         "expires_at": 1,
         "beginning": "ab",
         "id": "r",
+        **dict.fromkeys(("kind", "owner", "key"), "k"),
         **dict.fromkeys(filters),
         **dict.fromkeys(("unsettled", "decided", "going"), "[]"),
         "limit": 1,

@@ -57,9 +57,7 @@ class ModelExecutor(Value):
     async def execute(self, effect: EffectRecord, context: EffectContext) -> JsonValue:
         """Return the contract's result. Raises EffectError, and SecretMissing."""
         definitions = context.definitions
-        request = ModelRequest.from_json(
-            cast("JsonObject", effect.input), cast("JsonObject", definitions.get("tools") or {})
-        )
+        request = ModelRequest.from_json(cast("JsonObject", effect.input), _tools(definitions))
         provider = _provider(definitions, request.provider)
         call = self.adapter.call(request, cast("str | None", provider.get("apiVersion")))
         headers = await self._headers(call, provider, context)
@@ -183,3 +181,9 @@ def joined_url(base: str, call: HttpCall) -> str:
 
 def _provider(definitions: JsonObject, name: str) -> JsonObject:
     return cast("dict[str, JsonObject]", definitions["providers"])[name]
+
+
+def _tools(definitions: JsonObject) -> JsonObject:
+    """Return what models are told of every tool: the document's and the catalog's."""
+    declared = cast("JsonObject", definitions.get("tools") or {})
+    return {**cast("JsonObject", definitions.get("catalogTools") or {}), **declared}

@@ -151,7 +151,19 @@ def _wrong_value(option: str, value: JsonValue, facts: ProviderFacts) -> str | N
         return None if isinstance(value, str) else "text"
     if wanted == "boolean":
         return None if isinstance(value, bool) else "true or false"
+    if wanted == "calls":
+        return None if _are_calls(value) else "a list of {name, arguments}"
     if wanted == "count":
         is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
         return None if is_count else "a whole number of at least 0"
     return None
+
+
+def _are_calls(value: JsonValue) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, dict)
+        and set(one) == {"name", "arguments"}
+        and isinstance(one["name"], str)
+        and isinstance(one["arguments"], dict)
+        for one in value
+    )

@@ -44,6 +44,10 @@ def definitions_of(document: Workflow, library: Library, variables: JsonObject) 
     made = {key: value for key, value in spec.items() if key not in _LEFT_OUT}
     made["actions"] = {name: one.definition for name, one in library.actions.items()}
     made["agents"] = {name: _agent(one) for name, one in library.agents.items()}
+    if any(one.agent.catalog for one in library.agents.values()):
+        from agentctl.engine.compiler.catalog import catalog_definitions
+
+        made["catalogTools"] = catalog_definitions(made)
     made["budgets"] = {key: value for key, value in budgets.items() if value is not None}
     made["pricing"] = runtime["pricing"] or {}
     made["runtime"] = {

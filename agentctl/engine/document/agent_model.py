@@ -21,6 +21,7 @@ from agentctl.engine.document.words import (
 from agentctl.value import Value
 
 if TYPE_CHECKING:
+    from agentctl.engine.document.catalog_model import CatalogGrant
     from agentctl.engine.document.effect_model import Probe
     from agentctl.engine.document.flow_model import Retry
     from agentctl.engine.document.secret_model import Secret
@@ -85,6 +86,7 @@ class Agent(Value):
     vars_files: list[str] = item("Variable files.", factory=list)
     vars: dict[str, Json] = item("Variables.", factory=dict)
     tools: list[str] = item("Names of the tools it may call.", factory=list)
+    catalog: CatalogGrant | None = item("What it may ask of the control plane.", None)
     max_turns: int = item("Model calls.", 8, minimum=1, maximum=64)
     max_tool_calls: int = item("Tool calls.", 16, minimum=0, maximum=256)
     max_output_tokens: int = item("Output tokens of each call.", 2048, minimum=1)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "agent_model": ("Agent", "Provider", "Tool"),
+    "catalog_model": ("CatalogGrant", "CatalogPolicy"),
     "effect_model": ("Container", "Probe"),
     "flow_model": (
         "Compensate",

@@ -14,6 +14,7 @@ from agentctl.limits import APPROVAL_EXPIRES_SECONDS_MAX
 from agentctl.value import Value
 
 if TYPE_CHECKING:
+    from agentctl.engine.document.catalog_model import CatalogPolicy
     from agentctl.engine.document.secret_model import Secret
 
 
@@ -45,6 +46,7 @@ class Policy(Value):
     providers: list[str] = item("Providers that may be used.", factory=list)
     tools_allow: list[str] = item("Tools and capabilities that may be used.", factory=list)
     tools_deny: list[str] = item("Tools and capabilities that may not.", factory=list)
+    catalog: CatalogPolicy | None = item("What agents may not ask of the control plane.", None)
     approval: Literal["never", "mutations", "high_risk", "always"] = item(
         "When a person is asked.", "mutations"
     )

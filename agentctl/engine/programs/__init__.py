@@ -96,4 +96,9 @@ def _agent_operations(plan: Plan, name: str) -> set[str]:
     tools = cast("dict[str, JsonObject]", definitions["tools"])
     granted = cast("list[str]", agent.get("tools") or [])
     model = f"model.{providers[cast('str', agent['provider'])]['kind']}"
-    return {model} | {cast("str", tools[tool]["kind"]) for tool in granted}
+    found = {model} | {cast("str", tools[tool]["kind"]) for tool in granted}
+    if agent.get("catalog"):
+        from agentctl.engine.programs.catalog_tools import operations_of
+
+        found |= operations_of(agent, cast("JsonObject", definitions["policy"]))
+    return found

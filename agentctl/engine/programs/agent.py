@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from agentctl.engine.expression import Scope
+    from agentctl.engine.programs.catalog_tools import CatalogTools
     from agentctl.engine.records import EffectClass, Idempotency, Risk
     from agentctl.jsonvalue import JsonObject, JsonValue
 
@@ -40,6 +41,7 @@ class AgentPlan(Value):
     kind: str
     definition: JsonObject
     tools: dict[str, JsonObject]
+    catalog: CatalogTools | None
 
     def limit(self, name: str) -> int:
         """Return one of the agent's numeric bounds."""
@@ -74,6 +76,8 @@ def agent_steps(context: TaskContext) -> Steps:
         for call in wanted:
             content = yield from _tool_steps(context, agent, call)
             messages.append({"role": "tool", "toolCallId": call["id"], "content": content})
+            if agent.catalog is not None and agent.catalog.ended is not None:
+                return TaskResult(output=agent.catalog.ended)
     raise TaskError(
         f"agent {agent.name} did not finish within maxTurns = {agent.limit('maxTurns')}",
         code="turn_limit",
@@ -106,7 +110,16 @@ def _agent(context: TaskContext) -> AgentPlan:
         kind=cast("str", providers[provider]["kind"]),
         definition=definition,
         tools={tool: tools[tool] for tool in granted},
+        catalog=_catalog(context, name, definition),
     )
+
+
+def _catalog(context: TaskContext, name: str, definition: JsonObject) -> CatalogTools | None:
+    if not definition.get("catalog"):
+        return None
+    from agentctl.engine.programs.catalog_tools import catalog_tools
+
+    return catalog_tools(context, name, definition, _prompt(context))
 
 
 def _prompt(context: TaskContext) -> JsonValue:
@@ -128,7 +141,7 @@ def _model_request(
         "model": definition["model"],
         "instructions": instructions,
         "messages": list(messages),
-        "tools": [*sorted(agent.tools)],
+        "tools": [*sorted(agent.tools), *(agent.catalog.names() if agent.catalog else ())],
         "maxOutputTokens": definition["maxOutputTokens"],
     }
     for optional in ("structuredOutput", "reasoning", "providerOptions", "stream"):
@@ -179,6 +192,8 @@ def _tool_steps(
     """Ask for one granted tool call; validate what goes in and what comes out."""
     name = cast("str", call["name"])
     tool = agent.tools.get(name)
+    if tool is None and agent.catalog is not None:
+        return (yield from agent.catalog.steps(name, call["arguments"]))
     if tool is None:
         raise TaskError(
             f"agent {agent.name} asked for the tool {name!r}, which it was not granted",

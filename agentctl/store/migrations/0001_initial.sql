@@ -201,6 +201,50 @@ CREATE TABLE transition (
         REFERENCES machine_edge (machine, source, event, target)
 ) STRICT;
 
+CREATE TABLE entity (
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    state TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (kind, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE entity_revision (
+    sequence INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    machine TEXT,
+    source TEXT,
+    event TEXT,
+    state TEXT NOT NULL,
+    body TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    UNIQUE (kind, id, revision),
+    FOREIGN KEY (machine, source, event, state)
+        REFERENCES machine_edge (machine, source, event, target)
+) STRICT;
+
+CREATE INDEX entity_revision_by_owner ON entity_revision (owner);
+
+CREATE TABLE operation (
+    key TEXT PRIMARY KEY,
+    run_id TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    request_digest TEXT NOT NULL,
+    result TEXT NOT NULL,
+    at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE lease (
     run INTEGER PRIMARY KEY REFERENCES run (number),
     token INTEGER NOT NULL,

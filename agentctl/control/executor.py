@@ -1,0 +1,51 @@
+"""`CatalogExecutor`: the operations of the catalog as effects of a run.
+
+Above: the runner. Below: `performing`. The key of an effect is the key of its call, so that
+recovery may dispatch it again: what happened is answered, and nothing happens twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from agentctl.control.desk import Call
+from agentctl.control.performing import perform
+
+if TYPE_CHECKING:
+    from agentctl.clock import Clock
+    from agentctl.engine.entities import EntityStore
+    from agentctl.engine.ports import EffectContext
+    from agentctl.engine.records import EffectRecord
+    from agentctl.jsonvalue import JsonObject, JsonValue
+
+PREFIX: Final = "catalog."
+# A refusal is on record as soon as it is on the ledger.
+REFUSE: Final = "catalog.refuse"
+
+
+class CatalogExecutor:
+    """Carries out every operation of the catalog on one database."""
+
+    def __init__(self, entities: EntityStore, clock: Clock) -> None:
+        self._entities = entities
+        self._clock = clock
+
+    async def execute(self, effect: EffectRecord, context: EffectContext) -> JsonValue:
+        """Return the answer to the call, allowed as it was before it became an effect."""
+        if effect.operation == REFUSE:
+            return effect.input
+        hints = context.hints
+        call = Call(
+            operation=effect.operation.removeprefix(PREFIX),
+            given=cast("JsonObject", effect.input),
+            key=effect.idempotency_key,
+            run_id=cast("str", hints["runId"]),
+            task_id=cast("str", hints["taskId"]),
+            actor=cast("str", hints["actor"]),
+            role=cast("str", hints["role"]),
+            mode=cast("str", hints["mode"]),
+            sequence=effect.number,
+            brief=cast("JsonValue", hints["brief"]),
+            authorization=cast("JsonObject", hints["authorization"]),
+        )
+        return perform(self._entities, call, self._clock.now())
