@@ -28,6 +28,7 @@ from agentctl.effects.system import SystemEntropy, SystemTimer
 from agentctl.errors import UncertainEffect
 from agentctl.machines.names import RunStates
 from agentctl.registering import Registering
+from agentctl.requesting import Requesting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 DEFAULT_DATABASE = ".agentctl/runtime.db"
 
 
-class Engine(Registering, Deciding, Compensating, Deriving):
+class Engine(Registering, Deciding, Requesting, Compensating, Deriving):
     """Loads workflows, and starts, resumes, cancels, replays and inspects runs.
 
     `db` is the SQLite file, made on first use. `durability` "full" survives a power failure,

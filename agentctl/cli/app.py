@@ -33,6 +33,7 @@ COMMANDS: Final = (
     "inspect",
     "explain",
     "approvals",
+    "requests",
     "effects",
     "reconcile",
     "artifacts",

@@ -65,6 +65,15 @@ def variables(pairs: Sequence[str] | None) -> dict[str, JsonValue]:
     return dict(parse_vars(pairs))
 
 
+def json_or_text(text: str, option: str) -> JsonValue:
+    """Return an option's value: JSON if it parses, else the text itself. Raises UsageError."""
+    from agentctl.engine.values.overrides import parse_input
+
+    name, value = parse_input(f"{option.strip('-')}={text}")
+    assert name == option.strip("-"), "an option's name is plain"
+    return value
+
+
 def _from_file(file: str) -> JsonObject:
     from agentctl.jsonvalue import parse_json
 

@@ -114,6 +114,12 @@ class ApprovalVoid(StateError):
     code = "approval_void"
 
 
+class RequestAnswered(StateError):
+    """A question or review of an agent was answered, or lost its purpose."""
+
+    code = "request_answered"
+
+
 class AgentFileChanged(StateError):
     """An agent file is not what it was when the run was started; nothing was dispatched."""
 

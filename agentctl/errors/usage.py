@@ -41,6 +41,12 @@ class SourceMissing(SourceError):
     """A file that a document names does not exist."""
 
 
+class UnknownRequest(UsageError):
+    """No question or review of an agent has this id."""
+
+    code = "unknown_request"
+
+
 class UnknownRun(UsageError):
     """No run has this id."""
 

@@ -27,6 +27,7 @@ TOP = {
     "agentctl.door",
     "agentctl.loading",
     "agentctl.registering",
+    "agentctl.requesting",
     "agentctl.testing",
 }
 PORTS = {"engine.entities", "engine.ports", "engine.records"}

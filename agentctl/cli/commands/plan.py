@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 
 import typer
 
@@ -12,6 +12,7 @@ from agentctl.cli.console import Console
 
 if TYPE_CHECKING:
     from agentctl.engine.plan import Plan
+    from agentctl.jsonvalue import JsonObject
 
 app = single()
 
@@ -83,7 +84,19 @@ def _human(made: Plan) -> str:
         [
             head,
             table(("#", "task", "uses", "needs"), rows),
+            *_catalogs(made),
             f"predictability: {made.predictability.replace('_', ' ')}",
             f"digest: {made.plan_digest}",
         ]
     )
+
+
+def _catalogs(made: Plan) -> list[str]:
+    """Return what each agent sees of the catalog, beside what every agent sees of it."""
+    agents = cast("dict[str, JsonObject]", made.definitions["agents"])
+    granted = {name: one["catalog"] for name, one in agents.items() if one.get("catalog")}
+    return [
+        f"agent {name} sees the tools: "
+        + ", ".join(cast("list[str]", cast("JsonObject", catalog)["visible"]))
+        for name, catalog in granted.items()
+    ]

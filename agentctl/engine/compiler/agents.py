@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from attr import frozen
 
+from agentctl.engine.compiler.definitions import normal_object
 from agentctl.engine.kinds import TOOLS
 from agentctl.providers import OPTION_TYPES, PROVIDERS
 from agentctl.suggest import did_you_mean
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from agentctl.diagnostics import DiagnosticCode
     from agentctl.engine.compiler.report import Report
     from agentctl.engine.document.agent_model import Agent, Provider, Tool
+    from agentctl.engine.document.catalog_model import CatalogGrant
     from agentctl.engine.document.model import Spec
     from agentctl.jsonvalue import JsonValue
     from agentctl.providers import ProviderFacts
@@ -42,6 +44,21 @@ class AgentStage(Value):
             self._tool(name, tool)
         for name, agent in self.spec.agents.items():
             self._agent(name, agent)
+            if agent.catalog is not None:
+                self._catalog(agent.catalog, f"spec.agents.{name}.catalog")
+        if self.spec.policy.catalog is not None:
+            from agentctl.engine.compiler.catalog import problems_of_policy
+
+            declared = normal_object(self.spec.policy.catalog)
+            for code, message, inside, help in problems_of_policy(declared):
+                self._problem(code, message, f"spec.policy.catalog.{inside}", help)
+
+    def _catalog(self, grant: CatalogGrant, place: str) -> None:
+        from agentctl.engine.compiler.catalog import problems_of_grant
+
+        policy = normal_object(self.spec.policy)
+        for code, message, inside, help in problems_of_grant(normal_object(grant), policy):
+            self._problem(code, message, f"{place}.{inside}", help)
 
     def _provider(self, name: str, provider: Provider) -> None:
         place = f"spec.providers.{name}"

@@ -1,18 +1,53 @@
 """Stage: what agents are granted of the catalog agrees with the catalog and with the policy.
 
-Above: the pipeline, and the definitions of a plan. Below: the catalog. What an agent is granted
-and would not see all the same is refused, with the reason, before anything runs.
+Above: the check of agents, and the definitions of a plan. Below: the catalog. What an agent is
+granted and would not see all the same is refused, with the reason, before anything runs.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from agentctl.catalog.tools import BY_ID
-from agentctl.engine.programs.catalog_tools import visible
+from agentctl.catalog.descriptor import GROUPS
+from agentctl.catalog.exposure import decide
+from agentctl.catalog.tools import BY_ID, CATALOG, CLAIMS, CONTROL_PLANE_OWNED
+from agentctl.engine.programs.catalog_tools import grant_of, policy_of, visible
+from agentctl.suggest import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from agentctl.catalog.exposure import Decision
+    from agentctl.catalog.policy import Grant, Policy
+    from agentctl.diagnostics import DiagnosticCode
     from agentctl.jsonvalue import JsonObject
+
+    Problem = tuple[DiagnosticCode, str, str, str | None]
+
+_FOR_TESTS = "test_escape_hatch"
+
+
+def problems_of_grant(declared: JsonObject, policy: JsonObject) -> Iterator[Problem]:
+    """Yield code, message, place below `catalog` and help of everything wrong with a grant."""
+    yield from _unknown("claim", cast("list[str]", declared["claims"]), CLAIMS, "claims")
+    grant, rules = grant_of(declared), policy_of(policy)
+    for place, name in enumerate(cast("list[str]", declared["tools"])):
+        yield from _problems_of_tool(name, f"tools[{place}]", grant, rules)
+    for place, group in enumerate(cast("list[str]", declared["groups"])):
+        decisions = [
+            decide(one.operation_id, grant, rules) for one in CATALOG if one.group == group
+        ]
+        if not any(one.is_allowed for one in decisions):
+            message = f"the group {group} shows nothing to this agent: {_reasons(decisions)}"
+            yield "policy_denied", message, f"groups[{place}]", _advice(decisions)
+
+
+def problems_of_policy(declared: JsonObject) -> Iterator[Problem]:
+    """Yield what is wrong with what a policy says about the catalog."""
+    denied = cast("list[str]", declared["deniedOperations"])
+    yield from _unknown("tool of the catalog", denied, BY_ID, "deniedOperations")
+    claims = cast("list[str]", declared["deniedClaims"])
+    yield from _unknown("claim", claims, CLAIMS, "deniedClaims")
 
 
 def catalog_definitions(definitions: JsonObject) -> JsonObject:
@@ -31,3 +66,41 @@ def catalog_definitions(definitions: JsonObject) -> JsonObject:
             tool = BY_ID[name]
             told[name] = {"description": tool.description, "inputSchema": tool.input_schema}
     return told
+
+
+def _problems_of_tool(name: str, place: str, grant: Grant, policy: Policy) -> Iterator[Problem]:
+    if name in CONTROL_PLANE_OWNED:
+        message = f"{name} is no tool: the control plane does it itself"
+        yield "policy_denied", message, place, None
+    elif name not in BY_ID:
+        yield from _unknown("tool of the catalog", [name], BY_ID, place, is_list=False)
+    elif BY_ID[name].group == _FOR_TESTS:
+        message = f"{name} exists in tests alone; no workflow can grant it"
+        yield "policy_denied", message, place, None
+    else:
+        decision = decide(name, grant, policy)
+        if not decision.is_allowed:
+            message = f"the agent would not see {name}: {decision.reason}"
+            yield "policy_denied", message, place, _advice([decision])
+
+
+def _unknown(
+    what: str, names: Iterable[str], known: Collection[str], place: str, *, is_list: bool = True
+) -> Iterator[Problem]:
+    for index, name in enumerate(names):
+        if name not in known:
+            help = did_you_mean(name, known) or "see `agentctl tools list`"
+            at = f"{place}[{index}]" if is_list else place
+            yield "missing_reference", f"no {what} is named {name!r}", at, help
+
+
+def _reasons(decisions: Iterable[Decision]) -> str:
+    return "; ".join(f"{one.operation_id}: {one.reason}" for one in decisions)
+
+
+def _advice(decisions: Iterable[Decision]) -> str:
+    """Return what would open the tools, where claims are all that is missing."""
+    missing = sorted({claim for one in decisions for claim in one.missing_claims})
+    if missing:
+        return f"add to catalog.claims: {', '.join(missing)}"
+    return f"see `agentctl tools explain`; groups: {', '.join(GROUPS)}"
