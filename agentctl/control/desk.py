@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from agentctl.engine.entities import EntityEvent, EntityKind, EntityView
     from agentctl.jsonvalue import JsonObject, JsonValue
 
-RefusalCode = Literal["input_invalid", "operation_refused", "policy_denied"]
+RefusalCode = Literal[
+    "input_invalid", "operation_refused", "operation_unsupported", "policy_denied"
+]
 
 
 class Refused(Exception):
@@ -43,7 +45,7 @@ class Call(Value):
     """One call of an operation that was allowed.
 
     `task_id` is the assignment that it is made for, `brief` what that was asked to do.
-    `authorization` is the record of why the call is allowed. `sequence` counts within the run.
+    `agents` are those of the caller's workflow. `authorization` is the record of why the call is allowed. `sequence` counts within the run.
     """
 
     operation: str
@@ -56,6 +58,7 @@ class Call(Value):
     mode: str
     sequence: int = 0
     brief: JsonValue = None
+    agents: tuple[JsonObject, ...] = ()
     authorization: JsonObject = field(factory=dict)
 
 
@@ -92,17 +95,24 @@ class Desk:
             "assigneeActorId": call.actor,
             "blockedByTaskIds": [],
         }
-        return self.create("assignment", body, id=call.task_id, owner=call.task_id)
+        return self.create("assignment", body, id=call.task_id, owns_itself=True)
 
     def create(
-        self, kind: EntityKind, body: JsonObject, *, owner: str = "", id: str | None = None
+        self,
+        kind: EntityKind,
+        body: JsonObject,
+        *,
+        owner: str = "",
+        id: str | None = None,
+        owns_itself: bool = False,
     ) -> Entity:
         """Make an entity; without an id of its own it gets one that a repetition gets as well."""
         place = f"{self.call.key}\n{kind}\n{len(self.moves)}"
+        named = id or f"{kind}-{digest_text(place)[:16]}"
         made = Entity(
             kind=kind,
-            id=id or f"{kind}-{digest_text(place)[:16]}",
-            owner=owner,
+            id=named,
+            owner=named if owns_itself else owner,
             state=MACHINES[kind].initial,
             revision=1,
             body=body,

@@ -46,6 +46,21 @@ class CatalogExecutor:
             mode=cast("str", hints["mode"]),
             sequence=effect.number,
             brief=cast("JsonValue", hints["brief"]),
+            agents=_agents(context.definitions),
             authorization=cast("JsonObject", hints["authorization"]),
         )
         return perform(self._entities, call, self._clock.now())
+
+
+def _agents(definitions: JsonObject) -> tuple[JsonObject, ...]:
+    """Return the agents of a plan as the catalog lists them."""
+    agents = cast("dict[str, JsonObject]", definitions["agents"])
+    return tuple(
+        {
+            "actorId": f"agent:{name}",
+            "name": name,
+            "role": cast("JsonObject", one.get("catalog") or {}).get("role"),
+            "description": one.get("description"),
+        }
+        for name, one in agents.items()
+    )

@@ -52,8 +52,11 @@ def reads(operation: str) -> bool:
 
 def _carry_out(desk: Desk) -> Performed:
     call = desk.call
+    handler = HANDLERS.get(call.operation)
+    if handler is None:
+        return Performed(refusal(call, Refused("not_here", code="operation_unsupported")))
     try:
-        value = HANDLERS[call.operation](desk, call.given)
+        value = handler(desk, call.given)
     except Refused as refused:
         return Performed(refusal(call, refused))
     moves = () if reads(call.operation) else tuple(desk.moves)

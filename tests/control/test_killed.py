@@ -15,21 +15,29 @@ from agentctl.catalog.tools import BY_ID
 from agentctl.control.handlers import HANDLERS
 from tests.cli.harness import ROOT
 from tests.control.mutations import SCRIPTS
+from tests.control.working import EVERYTHING, scripted
+from tests.engine.harness import Bench
 
 WORKER = Path(__file__).with_name("worker.py")
 
 
-def work(folder: Path, command: str, operation: str, point: str) -> int:
-    """Run the worker to its end or its death."""
-    folder.mkdir(exist_ok=True)
+def die(folder: Path, operation: str, point: str) -> int:
+    """Run the worker to its death; return how it ended."""
+    folder.mkdir()
     done = subprocess.run(
-        [sys.executable, str(WORKER), str(folder), command, operation, point],
+        [sys.executable, str(WORKER), str(folder), operation, point],
         check=False,
         timeout=60,
         cwd=ROOT,
         env={"PYTHONPATH": str(ROOT)},
     )
     return done.returncode
+
+
+def opened(folder: Path) -> Bench:
+    """Return an engine on a folder."""
+    folder.mkdir(exist_ok=True)
+    return Bench(folder)
 
 
 def kept(folder: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -52,13 +60,15 @@ def test_every_operation_that_changes_something_and_has_a_handler_is_killed_here
     assert set(SCRIPTS) == changing
 
 
-@pytest.mark.parametrize("point", ["inside", "after"])
 @pytest.mark.parametrize("operation", sorted(SCRIPTS))
-def test_a_killed_operation_that_is_repeated_happened_once(
-    tmp_path: Path, operation: str, point: str
-) -> None:
-    straight, killed = tmp_path / "straight", tmp_path / "killed"
-    assert work(straight, "run", operation, "never") == 0
-    assert work(killed, "run", operation, point) == -signal.SIGKILL
-    assert work(killed, "resume", operation, "never") == 0
-    assert kept(killed) == kept(straight)
+def test_a_killed_operation_that_is_repeated_happened_once(tmp_path: Path, operation: str) -> None:
+    straight = opened(tmp_path / "straight")
+    straight.run(scripted(*SCRIPTS[operation](straight), **EVERYTHING))
+    straight.close()
+    for point in ("inside", "after"):
+        folder = tmp_path / point
+        assert die(folder, operation, point) == -signal.SIGKILL
+        killed = opened(folder)
+        killed.engine.resume_sync(killed.engine.store.list_runs()[0].id)
+        killed.close()
+        assert kept(folder) == kept(tmp_path / "straight")

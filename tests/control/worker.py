@@ -1,6 +1,6 @@
-"""A process that runs or resumes one operation's script and kills itself inside that operation.
+"""A process that runs one operation's script and kills itself inside that operation.
 
-    python worker.py FOLDER run|resume OPERATION inside|after|never
+    python worker.py FOLDER OPERATION inside|after
 
 `inside` is within the transaction that would keep the operation, `after` is between that
 transaction and the run's own next commit.
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agentctl.store.entities import Entities
-from tests.control.mutations import CATALOG, SCRIPTS
-from tests.control.working import scripted
+from tests.control.mutations import SCRIPTS
+from tests.control.working import EVERYTHING, scripted
 from tests.engine.harness import Bench
 
 if TYPE_CHECKING:
@@ -54,18 +54,12 @@ def die_at(operation: str, point: str, count: int) -> None:
     cast("Any", Entities).perform = watched
 
 
-def main(folder: str, command: str, operation: str, point: str) -> None:
-    """Run or resume to the end, or to the death."""
-    calls = SCRIPTS[operation]
-    if point != "never":
-        die_at(operation, point, sum(name == operation for name, _ in calls))
+def main(folder: str, operation: str, point: str) -> None:
+    """Run an operation's script to the death."""
     bench = Bench(Path(folder))
-    if command == "run":
-        bench.run(scripted(*calls, **CATALOG))
-    else:
-        (run,) = bench.engine.store.list_runs()
-        bench.engine.resume_sync(run.id)
-    bench.close()
+    calls = SCRIPTS[operation](bench)
+    die_at(operation, point, sum(name == operation for name, _ in calls))
+    bench.run(scripted(*calls, **EVERYTHING))
 
 
 if __name__ == "__main__":

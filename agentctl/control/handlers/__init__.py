@@ -10,7 +10,17 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from agentctl.control.handlers import documents, handing_in, own_task, people
+from agentctl.control.handlers import (
+    administration,
+    company,
+    dependencies,
+    discovery,
+    documents,
+    governance,
+    handing_in,
+    own_task,
+    people,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,6 +36,11 @@ HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
         **own_task.HANDLERS,
         **documents.HANDLERS,
         **handing_in.HANDLERS,
+        **discovery.HANDLERS,
+        **dependencies.HANDLERS,
+        **governance.HANDLERS,
+        **company.HANDLERS,
+        **administration.HANDLERS,
         **people.HANDLERS,
     }
 )

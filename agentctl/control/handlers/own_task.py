@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from agentctl.clock import iso
 from agentctl.control.desk import Refused, text_of, texts
+from agentctl.control.handlers.dependencies import release_waiting, require_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,17 +80,18 @@ def answer_status_question(desk: Desk, given: JsonObject) -> JsonValue:
 def finish_task(desk: Desk, given: JsonObject) -> JsonValue:
     """Call the task done."""
     task = desk.assignment()
-    return task_data(desk.move(task, "finish", {**task.body, "summary": given["summary"]}))
+    after = desk.move(task, "finish", {**task.body, "summary": given["summary"]})
+    release_waiting(desk, after)
+    return task_data(after)
 
 
 def block_task(desk: Desk, given: JsonObject) -> JsonValue:
     """Say why the task cannot go on, and which tasks it waits for."""
     task = desk.assignment()
     blockers = texts(given.get("blockedByTaskIds"))
-    for one in blockers:
-        if one == task.id:
-            raise Refused("task_blocks_itself", id=one)
-        desk.require("assignment", one)
+    if task.id in blockers:
+        raise Refused("dependency_circle", circle=[task.id, task.id])
+    require_tasks(desk, blockers)
     body: JsonObject = {**task.body, "reason": given["reason"], "blockedByTaskIds": [*blockers]}
     return task_data(desk.move(task, "block", body))
 

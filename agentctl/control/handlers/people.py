@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agentctl.control.desk import text_of
+from agentctl.control.handlers.dependencies import release_waiting
 from agentctl.machines.names import RequestStates
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def judge_review(desk: Desk, given: JsonObject) -> JsonValue:
     body = {**review.body, "comment": given.get("comment"), "judgedBy": desk.call.actor}
     after = desk.move(review, "accept" if is_accepted else "send_back", body)
     task = desk.require("assignment", review.owner)
-    desk.move(task, "accept" if is_accepted else "answer")
+    moved = desk.move(task, "accept" if is_accepted else "answer")
+    if is_accepted:
+        release_waiting(desk, moved)
     return {"reviewId": after.id, "state": after.state, "taskId": task.id}
 
 
