@@ -23,15 +23,20 @@ from attr import define, field
 from agentctl.effects.system import uuid7
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from agentctl.catalog.descriptor import TaskMode
+    from agentctl.catalog.exposure import Decision
+    from agentctl.catalog.policy import Target
     from agentctl.clock import Instant
     from agentctl.engine.apply import Work
     from agentctl.engine.ports import Journal, NewRun
+    from agentctl.jsonvalue import JsonObject, JsonValue
     from agentctl.store.sqlite import SqliteStore
 
 T = TypeVar("T")
 
+ESCAPE_HATCH = "generic_api_request"
 EPOCH: Instant = 1_750_000_000_000_000
 
 
@@ -140,3 +145,37 @@ class WatchedJournal:
     def commit(self, work: Work) -> None:
         """Count one commit."""
         self._hook(lambda: self._journal.commit(work))
+
+
+@define(eq=False, repr=False)
+class EscapeHatch:
+    """`generic_api_request` for a test: requests to the targets it lists, answered by the test.
+
+    No workflow can grant this tool, so this is the only place that opens it. Every call is judged
+    as a call of any other tool; `judged` keeps the decisions.
+
+        hatch = EscapeHatch([Target("GET", "/tasks/*")], lambda request: {"status": 200})
+        assert hatch.send({"method": "GET", "path": "/tasks/1"})["ok"]
+    """
+
+    targets: Sequence[Target]
+    respond: Callable[[JsonObject], JsonValue]
+    judged: list[Decision] = field(factory=list, init=False)
+
+    def send(self, request: JsonObject, *, mode: TaskMode = "skill_test") -> JsonObject:
+        """Return the answer, or the reason why there is none."""
+        from agentctl.catalog.exposure import decide_call
+        from agentctl.catalog.policy import Grant, Policy
+
+        claims = frozenset({"test:generic_api_request"})
+        decision = decide_call(
+            ESCAPE_HATCH,
+            request,
+            Grant(role="agent", mode=mode, claims=claims),
+            Policy(allows_escape_hatch=True, escape_hatch_targets=tuple(self.targets)),
+        )
+        self.judged.append(decision)
+        if not decision.is_allowed:
+            error = {"code": decision.code, "reason": decision.reason}
+            return {"ok": False, "error": {"operationId": ESCAPE_HATCH, **error}}
+        return {"ok": True, "operationId": ESCAPE_HATCH, "value": self.respond(request)}

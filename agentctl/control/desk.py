@@ -45,7 +45,7 @@ class Call(Value):
     """One call of an operation that was allowed.
 
     `task_id` is the assignment that it is made for, `brief` what that was asked to do.
-    `agents` are those of the caller's workflow. `authorization` is the record of why the call is allowed. `sequence` counts within the run.
+    `agents` and `secrets` (by name) are those of the caller's workflow. `authorization` is the record of why the call is allowed. `sequence` counts within the run.
     """
 
     operation: str
@@ -59,6 +59,7 @@ class Call(Value):
     sequence: int = 0
     brief: JsonValue = None
     agents: tuple[JsonObject, ...] = ()
+    secrets: tuple[str, ...] = ()
     authorization: JsonObject = field(factory=dict)
 
 

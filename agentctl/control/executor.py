@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from agentctl.control.desk import Call
-from agentctl.control.performing import perform
+from agentctl.catalog.tools import BY_ID
+from agentctl.control.desk import Call, Refused, text_of
+from agentctl.control.performing import answer, perform, refusal
 
 if TYPE_CHECKING:
     from agentctl.clock import Clock
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 PREFIX: Final = "catalog."
+READ_SECRET: Final = "read_secret_value"  # noqa: S105 - a name of a tool
 # A refusal is on record as soon as it is on the ledger.
 REFUSE: Final = "catalog.refuse"
 
@@ -47,9 +49,32 @@ class CatalogExecutor:
             sequence=effect.number,
             brief=cast("JsonValue", hints["brief"]),
             agents=_agents(context.definitions),
+            secrets=tuple(_secrets(context.definitions)),
             authorization=cast("JsonObject", hints["authorization"]),
         )
+        if call.operation == READ_SECRET:
+            return await _read_secret(call, context)
         return perform(self._entities, call, self._clock.now())
+
+
+async def _read_secret(call: Call, context: EffectContext) -> JsonObject:
+    """Prove that a value is there; the model is given it when it is asked next.
+
+    Raises SecretMissing, and EffectError for a place that the policy does not list.
+    """
+    name = text_of(call.given, "name")
+    reference = _secrets(context.definitions).get(name)
+    if reference is None:
+        return refusal(call, Refused("unknown_secret", name=name))
+    await context.secrets.resolve(reference)
+    (redaction,) = BY_ID[call.operation].redaction
+    return answer(call, {"name": name, "value": redaction.replacement}, ())
+
+
+def _secrets(definitions: JsonObject) -> dict[str, JsonObject]:
+    """Return the secrets that a plan lets agents read, by name."""
+    catalog = cast("JsonObject", definitions["policy"]).get("catalog") or {}
+    return cast("dict[str, JsonObject]", cast("JsonObject", catalog).get("secrets") or {})
 
 
 def _agents(definitions: JsonObject) -> tuple[JsonObject, ...]:

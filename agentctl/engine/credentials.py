@@ -72,6 +72,7 @@ def credentials_of(plan: Plan) -> list[Credential]:
         *_of_servers(definitions, "a2aPeers"),
         *_of_actions(definitions),
         *_of_network(definitions),
+        *_of_catalog(definitions),
     ]
 
 
@@ -134,6 +135,15 @@ def _of_network(definitions: JsonObject) -> Iterator[Credential]:
     if isinstance(reference, dict):
         yield Credential(
             section="policy", owner="network", purpose="customCa", reference=reference
+        )
+
+
+def _of_catalog(definitions: JsonObject) -> Iterator[Credential]:
+    policy = cast("JsonObject", definitions.get("policy") or {})
+    catalog = cast("JsonObject", policy.get("catalog") or {})
+    for name, reference in _references(catalog, "secrets").items():
+        yield Credential(
+            section="policy", owner="catalog", purpose=f"secret:{name}", reference=reference
         )
 
 

@@ -155,7 +155,7 @@ def test_what_is_registered_is_listed_until_it_is_withdrawn(bench: Bench) -> Non
         administer("register_goal", name="grow"),
         administer("register_routine", name="nightly", description="sum up", schedule="daily"),
         administer("register_skill", name="summing", source="skills/summing.md"),
-        administer("register_secret", name="token", purpose="to call", environment="TOKEN"),
+        administer("register_secret", name="token", purpose="to call"),
         ("list_agents", {}),
         ("list_projects", {}),
         ("list_goals", {}),
@@ -168,7 +168,7 @@ def test_what_is_registered_is_listed_until_it_is_withdrawn(bench: Bench) -> Non
     assert [one["name"] for one in goals["value"]] == ["grow"]
     assert [one["state"] for one in routines["value"]] == ["active"]
     assert [one["source"] for one in skills["value"]] == ["skills/summing.md"]
-    assert secrets["value"] == [{"name": "token", "purpose": "to call"}]
+    assert secrets["value"] == [{"name": "token", "purpose": "to call", "readable": False}]
     *_, gone = did(bench, administer("withdraw_goal", name="grow"), ("list_goals", {}))
     assert gone["value"] == []
 
@@ -187,7 +187,7 @@ def test_an_act_that_is_unknown_or_lacks_what_it_needs_is_refused(bench: Bench) 
     )
     assert reasons(unknown, poor) == ["unknown_action", "payload_invalid"]
     assert unknown["error"]["detail"]["known"] == list(ACTS)
-    assert poor["error"]["detail"] == {"needs": ["purpose", "environment"]}
+    assert poor["error"]["detail"] == {"needs": ["purpose"]}
 
 
 def test_a_task_that_is_cancelled_takes_its_open_questions_with_it(bench: Bench) -> None:
@@ -201,11 +201,11 @@ def test_an_export_holds_everything_but_secrets(bench: Bench) -> None:
     *_, export = did(
         bench,
         written("one", None),
-        administer("register_secret", name="token", purpose="to call", environment="TOKEN"),
+        administer("register_secret", name="token", purpose="to call"),
         ("export_company", {}),
     )
     assert export["value"]["counts"] == {"assignment": 1, "document": 1}
-    assert "TOKEN" not in str(export)
+    assert "to call" not in str(export)
     (made,) = kept(bench, "export")
     assert made.body["entities"] == export["value"]["entities"]
 

@@ -44,7 +44,7 @@ ACTS: Final[Mapping[str, Act]] = {
     "register_project": Act(kind="project", named_by="name"),
     "register_goal": Act(kind="goal", named_by="name"),
     "register_skill": Act(kind="skill", named_by="name", needs=("source",)),
-    "register_secret": Act(kind="secret", named_by="name", needs=("purpose", "environment")),
+    "register_secret": Act(kind="secret", named_by="name", needs=("purpose",)),
     "register_routine": Act(kind="routine", named_by="name", needs=("description", "schedule")),
     "pause_routine": Act(kind="routine", named_by="name", event="pause"),
     "resume_routine": Act(kind="routine", named_by="name", event="resume"),

@@ -88,12 +88,14 @@ def sync_company_skills(desk: Desk, given: JsonObject) -> JsonValue:
 
 
 def list_secret_metadata(desk: Desk, given: JsonObject) -> JsonValue:
-    """Return the names of the secrets and what they are for."""
+    """Return the names of the secrets, what they are for, and whether the run could read them."""
     del given
+    known = [one for one in desk.view.entities("secret") if not one.is_final]
+    purposes: dict[str, JsonValue] = dict.fromkeys(desk.call.secrets)
+    purposes |= {one.id: one.body["purpose"] for one in known}
     return [
-        {"name": one.id, "purpose": one.body.get("purpose")}
-        for one in desk.view.entities("secret")
-        if not one.is_final
+        {"name": name, "purpose": purpose, "readable": name in desk.call.secrets}
+        for name, purpose in purposes.items()
     ]
 
 

@@ -15,6 +15,7 @@ from agentctl.effects.models.adapter import Progress
 from agentctl.effects.models.contract import ModelRequest, checked
 from agentctl.effects.models.failures import failure_of_answer
 from agentctl.effects.models.reading import parse_object
+from agentctl.effects.models.secret_values import with_secret_values
 from agentctl.effects.models.sse import EventDecoder
 from agentctl.effects.models.transport import Post, Transport, safe_header
 from agentctl.effects.network import NetworkPolicy, parse_url, require_listed, system_resolver
@@ -57,7 +58,8 @@ class ModelExecutor(Value):
     async def execute(self, effect: EffectRecord, context: EffectContext) -> JsonValue:
         """Return the contract's result. Raises EffectError, and SecretMissing."""
         definitions = context.definitions
-        request = ModelRequest.from_json(cast("JsonObject", effect.input), _tools(definitions))
+        body = await with_secret_values(cast("JsonObject", effect.input), context)
+        request = ModelRequest.from_json(body, _tools(definitions))
         provider = _provider(definitions, request.provider)
         call = self.adapter.call(request, cast("str | None", provider.get("apiVersion")))
         headers = await self._headers(call, provider, context)

@@ -45,7 +45,7 @@ class AgentStage(Value):
         for name, agent in self.spec.agents.items():
             self._agent(name, agent)
             if agent.catalog is not None:
-                self._catalog(agent.catalog, f"spec.agents.{name}.catalog")
+                self._catalog(agent.catalog, agent, f"spec.agents.{name}")
         if self.spec.policy.catalog is not None:
             from agentctl.engine.compiler.catalog import problems_of_policy
 
@@ -53,11 +53,12 @@ class AgentStage(Value):
             for code, message, inside, help in problems_of_policy(declared):
                 self._problem(code, message, f"spec.policy.catalog.{inside}", help)
 
-    def _catalog(self, grant: CatalogGrant, place: str) -> None:
+    def _catalog(self, grant: CatalogGrant, agent: Agent, place: str) -> None:
         from agentctl.engine.compiler.catalog import problems_of_grant
 
         policy = normal_object(self.spec.policy)
-        for code, message, inside, help in problems_of_grant(normal_object(grant), policy):
+        found = problems_of_grant(normal_object(grant), policy, agent.tools)
+        for code, message, inside, help in found:
             self._problem(code, message, f"{place}.{inside}", help)
 
     def _provider(self, name: str, provider: Provider) -> None:

@@ -27,19 +27,28 @@ if TYPE_CHECKING:
 _FOR_TESTS = "test_escape_hatch"
 
 
-def problems_of_grant(declared: JsonObject, policy: JsonObject) -> Iterator[Problem]:
-    """Yield code, message, place below `catalog` and help of everything wrong with a grant."""
-    yield from _unknown("claim", cast("list[str]", declared["claims"]), CLAIMS, "claims")
+def problems_of_grant(
+    declared: JsonObject, policy: JsonObject, tools: Iterable[str]
+) -> Iterator[Problem]:
+    """Yield code, message, place below the agent and help of everything wrong with a grant.
+
+    `tools` are the agent's own, which must not have the name of one of the catalog.
+    """
+    for index, name in enumerate(tools):
+        if name in BY_ID:
+            message = f"the catalog has a tool {name}, so this agent cannot have another one"
+            yield "schema_violation", message, f"tools[{index}]", "give the tool another name"
+    yield from _unknown("claim", cast("list[str]", declared["claims"]), CLAIMS, "catalog.claims")
     grant, rules = grant_of(declared), policy_of(policy)
     for place, name in enumerate(cast("list[str]", declared["tools"])):
-        yield from _problems_of_tool(name, f"tools[{place}]", grant, rules)
+        yield from _problems_of_tool(name, f"catalog.tools[{place}]", grant, rules)
     for place, group in enumerate(cast("list[str]", declared["groups"])):
         decisions = [
             decide(one.operation_id, grant, rules) for one in CATALOG if one.group == group
         ]
         if not any(one.is_allowed for one in decisions):
             message = f"the group {group} shows nothing to this agent: {_reasons(decisions)}"
-            yield "policy_denied", message, f"groups[{place}]", _advice(decisions)
+            yield "policy_denied", message, f"catalog.groups[{place}]", _advice(decisions)
 
 
 def problems_of_policy(declared: JsonObject) -> Iterator[Problem]:

@@ -6,12 +6,15 @@ catalog's; a test holds them against it.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from attr import frozen
 
 from agentctl.engine.document.fields import item
 from agentctl.value import Value
+
+if TYPE_CHECKING:
+    from agentctl.engine.document.secret_model import Secret
 
 TaskModeName = Literal["standard", "ask", "planning", "skill_test"]
 GroupName = Literal[
@@ -50,6 +53,7 @@ class CatalogPolicy(Value):
     denied_operations: list[str] = item("Tools that nobody sees.", factory=list)
     denied_claims: list[str] = item("Claims that do not count.", factory=list)
     allow_secret_values: bool = item("Whether agents may read secrets.", default=False)
+    secrets: dict[str, Secret] = item("Secrets that agents may read, by name.", factory=dict)
     interaction_kinds: list[InteractionKind] | None = item(
         "Ways in which a person may be asked; absent is all.", None
     )
