@@ -33,9 +33,17 @@ class TaskError(RunFailed):
 
     code = "task_failed"
 
-    def __init__(self, message: str, *, code: str = "", help: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "",
+        help: str | None = None,
+        detail: JsonObject | None = None,
+    ) -> None:
         super().__init__(message, help=help)
         self.kind = code or self.code
+        self.detail = detail
 
 
 @frozen(kw_only=True, eq=False, repr=False)

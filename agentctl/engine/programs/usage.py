@@ -15,7 +15,7 @@ from agentctl.engine.programs.base import TaskError
 
 if TYPE_CHECKING:
     from agentctl.engine.pricing import Prices
-    from agentctl.jsonvalue import JsonObject
+    from agentctl.jsonvalue import JsonObject, JsonValue
 
 _MICRO = 1_000_000
 
@@ -38,9 +38,11 @@ class UsageLimit:
         self._require("maxOutputTokens", made)
         self._require("maxCostUsd", self.prices.most(request, given, made))
 
-    def add(self, request: JsonObject, answer: JsonObject) -> None:
+    def add(self, request: JsonObject, answer: JsonValue) -> None:
         """Count what an answer used."""
-        usage = cast("JsonObject", answer.get("usage") or {})
+        usage = cast(
+            "JsonObject", (answer.get("usage") if isinstance(answer, dict) else None) or {}
+        )
         for name, used in (
             ("maxInputTokens", usage.get("inputTokens")),
             ("maxOutputTokens", usage.get("outputTokens")),
