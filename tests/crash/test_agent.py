@@ -88,6 +88,7 @@ class Scene:
     folder: Path
     server: ScriptedServer
     settled: list[tuple[str, str]] = field(factory=list)
+    found: tuple[dict[str, Any], ...] = FOUND
 
     def work(self, command: str, point: str = "none") -> int:
         """Run the worker in a process of its own and return how it ended."""
@@ -99,7 +100,7 @@ class Scene:
             timeout=60,
             env={**os.environ, "PYTHONPATH": str(ROOT), "ANTHROPIC_API_KEY": "k"},
         )
-        assert ended.returncode in (0, 3, -signal.SIGKILL), ended.stderr
+        assert ended.returncode in (0, 3, 4, -signal.SIGKILL), ended.stderr
         return ended.returncode
 
     def effects(self) -> dict[str, EffectRecord]:
@@ -147,7 +148,7 @@ class Scene:
             path = PATHS[ordinal - 1]
             return {"path": path} if (self.folder / path).exists() else None
         answer = 0 if ordinal == 0 else 1
-        return FOUND[answer] if len(self.server.asked) > answer else None
+        return self.found[answer] if len(self.server.asked) > answer else None
 
     def require_nothing_repeated(self) -> None:
         """Hold the server's log and the tool's against a run that was never killed."""
@@ -192,3 +193,19 @@ def test_a_killed_agent_goes_on_without_repeating_a_call(tmp_path: Path, phase: 
     with Engine(tmp_path / "state.db") as engine:
         (run,) = engine.store.list_runs()
         assert (run.state, run.output) == ("succeeded", {"text": "saved"})
+
+
+def test_an_answer_that_a_person_gives_may_not_use_the_id_of_a_call_again(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with serving(json_reply(CALLS), json_reply(DONE)) as server:
+        scene = Scene(tmp_path, server, found=(FOUND[0], FOUND[0]))
+        assert scene.work("run", "before:6") == -signal.SIGKILL
+        scene.finish()
+    assert scene.settled == [("ask/1.3", "applied")]
+    assert lines(tmp_path / "calls.txt") == list(PATHS)
+    with Engine(tmp_path / "state.db") as engine:
+        (run,) = engine.store.list_runs()
+        (task,) = [one for one in engine.history(run.id).tasks if one.id == "ask"]
+    assert run.state == "failed"
+    assert isinstance(task.error, dict)
+    assert task.error["code"] == "invalid_provider_answer"

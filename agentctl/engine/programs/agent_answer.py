@@ -135,7 +135,6 @@ def _parsed(body: JsonValue) -> Answer | None:
         and isinstance(usage, dict)
         and isinstance(calls, list)
         and all(_is_call(call) for call in calls)
-        and (text or calls or "text" in body or "toolCalls" in body)
     ):
         return None
     return Answer(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
+from tests.cli.harness import run_json
 from tests.effects.models.dialects import DIALECTS
 from tests.effects.models.server import Reply, json_reply, serving, stream_reply
 from tests.effects.models.test_runs import EACH, document, effects
@@ -137,6 +139,21 @@ def test_a_call_that_was_not_granted_or_does_not_fit_is_not_made(
     # What it asked for is on the ledger, and nothing of it was carried out.
     (effect,) = effects(bench, outcome.run_id)
     assert len(child(effect.result, "toolCalls")) == 1
+
+
+def test_the_program_refuses_a_call_and_shows_what_was_asked_for(tmp_path: Path) -> None:
+    with serving(called("openai", "look", "shell")) as server:
+        body = yaml.safe_dump(document("openai", server, tools=["look"]))
+        (tmp_path / "w.yaml").write_text(body, encoding="utf-8")
+        refused = run_json(
+            "run", "w.yaml", "--db", "s.db", cwd=tmp_path, env={"OPENAI_API_KEY": "k-very-secret"}
+        ).expect(4)
+    assert len(server.asked) == 1
+    run_id = refused.text("/error/runId")
+    shown = run_json("inspect", run_id, "--db", "s.db", cwd=tmp_path).expect(0)
+    (effect,) = shown.items("/data/effects")
+    assert child(effect, "result", "toolCalls", 0, "name") == "shell"
+    assert "tool_denied" in shown.stdout
 
 
 @EACH
