@@ -39,9 +39,9 @@ def agent_steps(context: TaskContext) -> Steps:
         if limit is not None:
             limit.check(body)
         answered = yield request
-        if limit is not None:
-            limit.add(body, answered)
         answer = read_answer(agent, answered, seen)
+        if limit is not None:
+            limit.add(body, cast("JsonObject", answered))
         if answer.is_final:
             return TaskResult(output=final_output(agent, answer, has_acted=bool(seen)))
         seen.update(answer.call_ids)

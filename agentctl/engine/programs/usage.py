@@ -15,7 +15,7 @@ from agentctl.engine.programs.base import TaskError
 
 if TYPE_CHECKING:
     from agentctl.engine.pricing import Prices
-    from agentctl.jsonvalue import JsonObject, JsonValue
+    from agentctl.jsonvalue import JsonObject
 
 _MICRO = 1_000_000
 
@@ -38,11 +38,9 @@ class UsageLimit:
         self._require("maxOutputTokens", made)
         self._require("maxCostUsd", self.prices.most(request, given, made))
 
-    def add(self, request: JsonObject, answer: JsonValue) -> None:
+    def add(self, request: JsonObject, answer: JsonObject) -> None:
         """Count what an answer used."""
-        usage = cast(
-            "JsonObject", (answer.get("usage") if isinstance(answer, dict) else None) or {}
-        )
+        usage = cast("JsonObject", answer.get("usage") or {})
         for name, used in (
             ("maxInputTokens", usage.get("inputTokens")),
             ("maxOutputTokens", usage.get("outputTokens")),
