@@ -75,7 +75,6 @@ PHASES: dict[str, tuple[str, tuple[str, str] | None]] = {
     "between the calls": ("after:4", ("ask/1.2", "not-applied")),
     "in the second call": ("tool:2", ("ask/1.2", "applied")),
     "before the second request is sent": ("after:5", ("ask/1.3", "not-applied")),
-    "while the first answer streams": ("stream:0", ("ask/1.0", "applied")),
     "while the second answer streams": ("stream:1", ("ask/1.3", "applied")),
     "after the second answer and before its record": ("before:6", ("ask/1.3", "applied")),
     "after the record of the second answer": ("after:6", None),
