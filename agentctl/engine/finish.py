@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Literal, cast
 from agentctl.engine.asking import void
 from agentctl.engine.events import RunOutcome
 from agentctl.engine.ledger import error_json
+from agentctl.engine.quota import quota_error, quota_wait
 from agentctl.engine.scope import namespace_scope
 from agentctl.engine.template import render
 from agentctl.errors import AgentctlError
-from agentctl.machines.names import EffectStates, TaskStates
+from agentctl.machines.names import EffectStates, RunStates, TaskStates
 from agentctl.machines.sets import (
     APPROVAL_STANDING,
     EFFECT_UNDISPATCHED,
@@ -133,8 +134,16 @@ def _pause(state: RunState, work: Work, now: Instant) -> None:
         suspend(state, work, now, _denial(state))
     elif TaskStates.waiting_for_effect in waits:
         state.run = work.move(state.run, "pause_for_reconciliation", now)
+    elif TaskStates.waiting_for_quota in waits:
+        state.run = work.move(state.run, "wait_for_quota", now, detail=_quota_error(state))
     else:
         state.run = work.move(state.run, "pause_for_approval", now)
+
+
+def _quota_error(state: RunState) -> JsonObject:
+    wait = quota_wait(state.tasks.values())
+    assert wait is not None
+    return quota_error(wait)
 
 
 def _denial(state: RunState) -> JsonObject:
@@ -190,6 +199,8 @@ def _parked_error(state: RunState) -> JsonObject | None:
             "message": "these effects may have happened: " + ", ".join(uncertain),
         }
     waiting = sorted(state.blocked)
+    if state.run.state == RunStates.waiting:
+        return _quota_error(state)
     if waiting:
         return {"code": "approval_required", "message": "waiting: " + ", ".join(waiting)}
     return None
