@@ -85,6 +85,12 @@ def event_data(event: Event) -> JsonObject:
         "payload": event.payload,
         "at": iso(event.at),
     }
+    if not event.machine:
+        data |= {
+            "effectId": event.effect_id,
+            "providerSequence": event.provider_sequence,
+            "truncated": event.truncated,
+        }
     if event.source_run_id is not None:
         data["sourceRunId"] = event.source_run_id
     return data
@@ -92,10 +98,10 @@ def event_data(event: Event) -> JsonObject:
 
 def plain_line(event: Event) -> str | None:
     """Return an event as one line for a person, or None when it says nothing new."""
+    attempt = f" (attempt {event.attempt})" if event.attempt > 1 else ""
     if not event.machine:
-        return visible(f"[stream {task_of(event)}] {event.event_type}{_excerpt(event)}")
+        return visible(f"[stream {task_of(event)}{attempt}] {event.event_type}{_excerpt(event)}")
     if event.machine == "task":
-        attempt = f" (attempt {event.attempt})" if event.attempt > 1 else ""
         return visible(f"[task {event.entity}] {event.source} -> {event.target}{attempt}")
     if event.machine == "run":
         return visible(f"[run {event.run_id}] {event.source} -> {event.target}")

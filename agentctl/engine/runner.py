@@ -76,7 +76,6 @@ class Runner:
     scheduler: Scheduler = field(init=False)
     interruption: Interruption | None = field(default=None, init=False)
     _dispatcher: Dispatcher | None = field(default=None, init=False)
-    _sequence: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Make the scheduler over this run's state."""
@@ -226,13 +225,14 @@ class Runner:
     def _events(self, work: Work) -> list[Event]:
         run = self.state.run
         told = self._stream_events(work)
-        for one in work.transitions:
-            self._sequence += 1
+        assert self.journal is not None
+        first = self.journal.sequence - len(work.transitions) + 1
+        for sequence, one in enumerate(work.transitions, first):
             task = self.state.tasks.get(one.entity)
             told.append(
                 Event(
                     run_id=run.id,
-                    sequence=self._sequence,
+                    sequence=sequence,
                     event_type=f"{one.machine}.{one.event}",
                     machine=one.machine,
                     entity=one.entity,
