@@ -37,24 +37,29 @@ def following(console: Console, engine: Subscribable, order: tuple[str, ...]) ->
 
     `order` are the task ids of the plan, when known.
     """
+    with showing(console, order) as see:
+        if see is None:
+            yield
+            return
+        stop = engine.subscribe(see)
+        try:
+            yield
+        finally:
+            stop()
+
+
+@contextmanager
+def showing(console: Console, order: tuple[str, ...]) -> Iterator[Listener | None]:
+    """Give what shows an event in the console's output mode; None where only the end counts."""
     if console.output == "json":
-        yield
-        return
-    if console.is_human and _is_terminal():
+        yield None
+    elif console.is_human and _is_terminal():
         from agentctl.cli.live import LiveTable
 
         with LiveTable(order, colour=console.colour) as shown:
-            stop = engine.subscribe(shown.see)
-            try:
-                yield
-            finally:
-                stop()
-        return
-    stop = engine.subscribe(_lines(console) if console.is_human else _json_lines(console))
-    try:
-        yield
-    finally:
-        stop()
+            yield shown.see
+    else:
+        yield _lines(console) if console.is_human else _json_lines(console)
 
 
 def plan_order(history: RunHistory) -> tuple[str, ...]:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Literal, cast
 from agentctl.engine.asking import void
 from agentctl.engine.events import RunOutcome
 from agentctl.engine.ledger import error_json
+from agentctl.engine.plan import plan_from_json
 from agentctl.engine.quota import quota_error, quota_wait
 from agentctl.engine.scope import namespace_scope
+from agentctl.engine.state import state_from_history
 from agentctl.engine.template import render
 from agentctl.errors import AgentctlError
 from agentctl.machines.names import EffectStates, RunStates, TaskStates
@@ -32,7 +34,13 @@ if TYPE_CHECKING:
 
     from agentctl.clock import Instant
     from agentctl.engine.apply import Work
-    from agentctl.engine.records import EffectRecord, ReconciliationRecord, RunRecord, TaskRecord
+    from agentctl.engine.records import (
+        EffectRecord,
+        ReconciliationRecord,
+        RunHistory,
+        RunRecord,
+        TaskRecord,
+    )
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject
     from agentctl.machines.names import EffectEvent, TaskEvent
@@ -100,6 +108,11 @@ def outcome_of(state: RunState) -> RunOutcome:
         executed_tasks=_with_disposition(tasks, "executed"),
         compensated_tasks=_undone(run, tasks),
     )
+
+
+def stored_outcome(history: RunHistory) -> RunOutcome:
+    """Return where a stored run stands, whoever moves it."""
+    return outcome_of(state_from_history(history, plan_from_json(history.plan)))
 
 
 def uncertain_effects(state: RunState) -> list[str]:

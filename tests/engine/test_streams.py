@@ -138,7 +138,7 @@ def chatter(bench: Bench, *payloads: JsonValue) -> list[StreamEvent]:
 
 
 def test_an_endless_talker_is_cut_and_the_last_record_says_so(bench: Bench) -> None:
-    records = chatter(bench, *({"n": n} for n in range(STREAM_EVENTS_PER_ATTEMPT_MAX + 9)))
+    records = chatter(bench, *range(STREAM_EVENTS_PER_ATTEMPT_MAX + 9))
     assert len(records) == STREAM_EVENTS_PER_ATTEMPT_MAX
     assert [one.truncated for one in records] == [False] * (len(records) - 1) + [True]
     assert records[-1].event_type == TRUNCATED
