@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from agent import MODEL_MS_MAX, TOOL_MS_MAX
 from load import put
 
 HERE = Path(__file__).resolve().parent
@@ -51,6 +52,7 @@ def main() -> int:
         *_size_and_memory(),
         *_cold_starts(3 if options.quick else 15),
         *_load(10 if options.quick else 100),
+        *_agents(),
     ]
     for figure in figures:
         print(_line(figure))
@@ -196,6 +198,18 @@ def _load(runs: int) -> list[Figure]:
         Figure("16 writers, failed processes", len(found.failed), "processes", 0),
         Figure("16 writers, wait for commit, median", found.wait_ms(0.5), "ms", None),
         Figure("16 writers, wait for commit, p99", found.wait_ms(0.99), "ms", None),
+    ]
+
+
+def _agents() -> list[Figure]:
+    """Hold the agent loop's CPU against the transport's own."""
+    command = [sys.executable, str(HERE / "agent.py"), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=_environment())
+    found: dict[str, float] = json.loads(done.stdout)
+    return [
+        Figure("transport of a model call, CPU", found["transportMs"], "ms", None),
+        Figure("a task with its model call, CPU", found["modelMs"], "ms", MODEL_MS_MAX),
+        Figure("a tool call, CPU", found["toolMs"], "ms", TOOL_MS_MAX),
     ]
 
 

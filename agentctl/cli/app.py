@@ -31,6 +31,7 @@ COMMANDS: Final = (
     "cancel",
     "runs",
     "inspect",
+    "watch",
     "explain",
     "approvals",
     "requests",

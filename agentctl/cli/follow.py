@@ -37,24 +37,29 @@ def following(console: Console, engine: Subscribable, order: tuple[str, ...]) ->
 
     `order` are the task ids of the plan, when known.
     """
+    with showing(console, order) as see:
+        if see is None:
+            yield
+            return
+        stop = engine.subscribe(see)
+        try:
+            yield
+        finally:
+            stop()
+
+
+@contextmanager
+def showing(console: Console, order: tuple[str, ...]) -> Iterator[Listener | None]:
+    """Give what shows an event in the console's output mode; None where only the end counts."""
     if console.output == "json":
-        yield
-        return
-    if console.is_human and _is_terminal():
+        yield None
+    elif console.is_human and _is_terminal():
         from agentctl.cli.live import LiveTable
 
         with LiveTable(order, colour=console.colour) as shown:
-            stop = engine.subscribe(shown.see)
-            try:
-                yield
-            finally:
-                stop()
-        return
-    stop = engine.subscribe(_lines(console) if console.is_human else _json_lines(console))
-    try:
-        yield
-    finally:
-        stop()
+            yield shown.see
+    else:
+        yield _lines(console) if console.is_human else _json_lines(console)
 
 
 def plan_order(history: RunHistory) -> tuple[str, ...]:
@@ -85,6 +90,12 @@ def event_data(event: Event) -> JsonObject:
         "payload": event.payload,
         "at": iso(event.at),
     }
+    if not event.machine:
+        data |= {
+            "effectId": event.effect_id,
+            "providerSequence": event.provider_sequence,
+            "truncated": event.truncated,
+        }
     if event.source_run_id is not None:
         data["sourceRunId"] = event.source_run_id
     return data
@@ -92,10 +103,10 @@ def event_data(event: Event) -> JsonObject:
 
 def plain_line(event: Event) -> str | None:
     """Return an event as one line for a person, or None when it says nothing new."""
+    attempt = f" (attempt {event.attempt})" if event.attempt > 1 else ""
     if not event.machine:
-        return visible(f"[stream {task_of(event)}] {event.event_type}{_excerpt(event)}")
+        return visible(f"[stream {task_of(event)}{attempt}] {event.event_type}{_excerpt(event)}")
     if event.machine == "task":
-        attempt = f" (attempt {event.attempt})" if event.attempt > 1 else ""
         return visible(f"[task {event.entity}] {event.source} -> {event.target}{attempt}")
     if event.machine == "run":
         return visible(f"[run {event.run_id}] {event.source} -> {event.target}")

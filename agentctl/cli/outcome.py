@@ -52,6 +52,7 @@ def outcome_data(outcome: RunOutcome) -> JsonObject:
         "compensatedTasks": list(outcome.compensated_tasks),
         "compensation": outcome.compensation,
         "existing": outcome.existing,
+        "waitUntil": (outcome.error or {}).get("waitUntil"),
     }
 
 
@@ -114,6 +115,8 @@ def _next_steps(outcome: RunOutcome) -> list[str]:
         return [f"  `agentctl resume {outcome.run_id} --raise-budget {name}=…` goes on from here"]
     if (outcome.error or {}).get("code") == UncertainEffect.code:
         return [f"  `agentctl reconcile {outcome.run_id}` asks what became of each"]
+    if "waitUntil" in (outcome.error or {}):
+        return [f"  `agentctl resume {outcome.run_id}` goes on from here, then or earlier"]
     if (outcome.error or {}).get("code") == "approval_required":
         return [f"  `agentctl approvals list {outcome.run_id}` shows what it asks a person for"]
     if outcome.exit_code == _PARKED:

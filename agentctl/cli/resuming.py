@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from attr import define, field, frozen
 
-from agentctl.engine.stillness import needs_a_person, stillness
+from agentctl.engine.stillness import hindrance, stillness
 from agentctl.errors import AgentctlError, RunCancelled, RunFailed, RunHeld, StateError, StoreBusy
 from agentctl.machines.names import RunStates
 from agentctl.machines.sets import RUN_FINAL, RUN_LIVE
@@ -113,7 +113,7 @@ class _Every:
 
     async def _attempt(self, run: RunRecord) -> Turn:
         history = self.engine.history(run.id)
-        still = needs_a_person(history, self._now())
+        still = hindrance(history, self._now())
         if still is not None:
             return _could_not(
                 run, history.run.state, StateError.code, still.reason, still.next_step

@@ -86,8 +86,8 @@ def _final_text(options: JsonObject, messages: list[JsonObject]) -> str:
 async def _stream(text: str, context: EffectContext) -> None:
     await context.emit("response.started", {})
     size = max(1, -(-len(text) // STREAM_PIECES))
-    for start in range(0, len(text), size):
-        await context.emit("text.delta", {"text": text[start : start + size]})
+    for place, start in enumerate(range(0, len(text), size), 1):
+        await context.emit("text.delta", {"text": text[start : start + size]}, place)
     await context.emit("response.completed", {"characters": len(text)})
 
 

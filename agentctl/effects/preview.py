@@ -108,5 +108,7 @@ class _None:
         return ""
 
 
-async def _say_nothing(event_type: str, payload: JsonValue) -> None:
-    del event_type, payload
+async def _say_nothing(
+    event_type: str, payload: JsonValue, provider_sequence: int | None = None
+) -> None:
+    del event_type, payload, provider_sequence

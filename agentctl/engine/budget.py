@@ -138,6 +138,9 @@ class Meter(Value):
         body = cast("JsonObject", effect.input)
         usage = usage_of(effect)
         given, made = _count(usage, "inputTokens"), _count(usage, "outputTokens")
+        if not given:
+            # No request is without input: the provider did not count, so nobody knows.
+            return self._model_reservation(effect)
         return _model(given, made, self.prices.of_usage(body, usage))
 
 

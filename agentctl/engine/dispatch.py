@@ -53,7 +53,7 @@ class Dispatcher:
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._loop = asyncio.get_running_loop()
-        self._stream = StreamWriter(runner.ports.clock)
+        self._stream = StreamWriter(runner.ports.clock, runner.state.stream_counts)
         self._secrets = runner.ports.open_secrets(
             cast("JsonObject", runner.state.plan.definitions["policy"]),
             runner.state.run.workspace,

@@ -38,7 +38,8 @@ class Event(Value):
 
     `event_type` is `MACHINE.EVENT` for a transition (`task.succeed`), or the provider's own
     type for a stream record (`text.delta`), whose `machine`, `source` and `target` are empty.
-    `sequence` counts within the run.
+    `sequence` is a transition's number in the run's journal, or counts the stream records of the
+    task's attempt. The last three members are those of a stream record.
     """
 
     run_id: str
@@ -52,6 +53,9 @@ class Event(Value):
     at: Instant
     payload: JsonValue = None
     source_run_id: str | None = None
+    effect_id: str | None = None
+    provider_sequence: int | None = None
+    truncated: bool = False
 
 
 @frozen(kw_only=True, eq=False, repr=False)

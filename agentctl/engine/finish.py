@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Literal, cast
 from agentctl.engine.asking import void
 from agentctl.engine.events import RunOutcome
 from agentctl.engine.ledger import error_json
+from agentctl.engine.plan import plan_from_json
+from agentctl.engine.quota import quota_error, quota_wait
 from agentctl.engine.scope import namespace_scope
+from agentctl.engine.state import state_from_history
 from agentctl.engine.template import render
 from agentctl.errors import AgentctlError
-from agentctl.machines.names import EffectStates, TaskStates
+from agentctl.machines.names import EffectStates, RunStates, TaskStates
 from agentctl.machines.sets import (
     APPROVAL_STANDING,
     EFFECT_UNDISPATCHED,
@@ -31,7 +34,13 @@ if TYPE_CHECKING:
 
     from agentctl.clock import Instant
     from agentctl.engine.apply import Work
-    from agentctl.engine.records import EffectRecord, ReconciliationRecord, RunRecord, TaskRecord
+    from agentctl.engine.records import (
+        EffectRecord,
+        ReconciliationRecord,
+        RunHistory,
+        RunRecord,
+        TaskRecord,
+    )
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject
     from agentctl.machines.names import EffectEvent, TaskEvent
@@ -101,6 +110,11 @@ def outcome_of(state: RunState) -> RunOutcome:
     )
 
 
+def stored_outcome(history: RunHistory) -> RunOutcome:
+    """Return where a stored run stands, whoever moves it."""
+    return outcome_of(state_from_history(history, plan_from_json(history.plan)))
+
+
 def uncertain_effects(state: RunState) -> list[str]:
     """Return the names of effects that may have happened and that nobody settled."""
     return sorted(unsettled(state.effects.values(), state.reconciliations))
@@ -133,8 +147,16 @@ def _pause(state: RunState, work: Work, now: Instant) -> None:
         suspend(state, work, now, _denial(state))
     elif TaskStates.waiting_for_effect in waits:
         state.run = work.move(state.run, "pause_for_reconciliation", now)
+    elif TaskStates.waiting_for_quota in waits:
+        state.run = work.move(state.run, "wait_for_quota", now, detail=_quota_error(state))
     else:
         state.run = work.move(state.run, "pause_for_approval", now)
+
+
+def _quota_error(state: RunState) -> JsonObject:
+    wait = quota_wait(state.tasks.values())
+    assert wait is not None
+    return quota_error(wait)
 
 
 def _denial(state: RunState) -> JsonObject:
@@ -190,6 +212,8 @@ def _parked_error(state: RunState) -> JsonObject | None:
             "message": "these effects may have happened: " + ", ".join(uncertain),
         }
     waiting = sorted(state.blocked)
+    if state.run.state == RunStates.waiting:
+        return _quota_error(state)
     if waiting:
         return {"code": "approval_required", "message": "waiting: " + ", ".join(waiting)}
     return None

@@ -21,6 +21,7 @@ from agentctl.engine.asking import (
 from agentctl.engine.ledger import error_json, may_repeat, new_effect
 from agentctl.engine.programs.base import TaskError
 from agentctl.engine.recall import answer_of, recall
+from agentctl.engine.retry import lacks_quota, quota_due
 from agentctl.errors import AgentctlError
 from agentctl.machines.names import EffectStates
 from agentctl.value import Value
@@ -65,10 +66,16 @@ class Failed(Value):
 
 @frozen(eq=False, repr=False)
 class Parked(Value):
-    """The attempt waits for a person: the event says for what, the error why."""
+    """The attempt waits: the event says for what, the error why, `due_at` until when if known."""
 
     event: TaskEvent
     error: JsonObject | None = None
+    due_at: Instant | None = None
+
+    @property
+    def changes(self) -> dict[str, JsonValue]:
+        """What the task's record keeps of it."""
+        return {"error": self.error, "due_at": self.due_at}
 
 
 @frozen(eq=False, repr=False)
@@ -103,13 +110,15 @@ class Flight:
 class FlightDeck(Value):
     """What every flight of a run shares.
 
-    `preflights` refuse a request, by operation, before it is put on the ledger.
+    `preflights` refuse a request, by operation, before it is put on the ledger. Once a provider
+    had no quota for a flight, none of them calls a model any more.
     """
 
     state: RunState
     policy: Policy
     budget: Budget | None = None
     preflights: Mapping[str, Preflight] = field(factory=dict)
+    _without_quota: list[Parked] = field(factory=list, init=False)
 
     def advance(
         self,
@@ -120,7 +129,22 @@ class FlightDeck(Value):
         value: JsonValue = None,
         error: EffectError | None = None,
     ) -> None:
-        """Feed the program until it needs the outside, waits for a person, or ends."""
+        """Feed the program until it needs the outside, waits for something, or ends."""
+        self._feed(flight, work, now, value, error)
+        failed = flight.outcome
+        if isinstance(failed, Failed) and lacks_quota(flight.task, flight.plan, failed.error):
+            due = quota_due(self.state.run.id, flight.task, flight.plan, failed.error, now)
+            flight.outcome = Parked("await_quota", failed.error, due)
+            self._without_quota.append(flight.outcome)
+
+    def _feed(
+        self,
+        flight: Flight,
+        work: Work,
+        now: Instant,
+        value: JsonValue,
+        error: EffectError | None,
+    ) -> None:
         while flight.outcome is None:
             request = _step(flight, value, error)
             if request is None:
@@ -235,6 +259,9 @@ class FlightDeck(Value):
         now: Instant,
     ) -> None:
         """Reserve what the effect may use, and have it dispatched after the next commit."""
+        if self._without_quota and request.effect_class == "model":
+            flight.outcome = self._without_quota[0]
+            return
         denial = None if self.budget is None else self.budget.reserve(effect, now)
         if denial is not None:
             flight.outcome = Parked("await_budget", denial.to_json())

@@ -69,12 +69,25 @@ class EffectRequest(Value):
     hints: Mapping[str, object] = field(factory=dict)
 
 
+class Emit(Protocol):
+    """Persists one bounded progress record before it returns.
+
+    `text`, `delta` and `arguments` in an object are the next piece of a longer text.
+    `provider_sequence` is the place in the provider's own stream, from 1.
+    """
+
+    def __call__(
+        self, event_type: str, payload: JsonValue, provider_sequence: int | None = None
+    ) -> Awaitable[None]:
+        """Return once the record is durable."""
+        ...
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class EffectContext(Value):
     """What every executor is given beside the effect itself.
 
-    `emit(event_type, payload)` persists one bounded progress record before it returns; `text`,
-    `delta` and `arguments` in an object are the next piece of a longer text.
+    Whoever reads from outside awaits `emit` before it reads on: so nothing gathers in memory.
     `artifacts` keeps exact bytes, which the run refers to once the effect is confirmed.
     `secrets` gives the values that the document refers to. Results, errors, progress and
     artifacts may hold them: the dispatcher redacts all of it before anything is stored.
@@ -85,7 +98,7 @@ class EffectContext(Value):
     workspace: str
     definitions: JsonObject
     hints: Mapping[str, object]
-    emit: Callable[[str, JsonValue], Awaitable[None]]
+    emit: Emit
     artifacts: ArtifactShelf
     secrets: SecretKeeper
     observed: dict[str, JsonValue] = field(factory=dict)
@@ -196,6 +209,11 @@ class Journal(Protocol):
         ...
 
     @property
+    def sequence(self) -> int:
+        """The number of the last transition that is written."""
+        ...
+
+    @property
     def artifacts(self) -> ArtifactSink:
         """Where the run's artifacts go; a commit with their records settles them."""
         ...
@@ -257,8 +275,8 @@ class Store(RunCreator, Protocol):
         """Return the run that an approval request belongs to."""
         ...
 
-    def stream_events(self, run_id: str) -> list[StreamEvent]:
-        """Read a run's stream records, in order."""
+    def stream_events(self, run_id: str, after: int = 0) -> list[StreamEvent]:
+        """Read a run's stream records from a number on, as they were stored."""
         ...
 
     def source_of(self, run_id: str) -> str:

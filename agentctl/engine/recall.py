@@ -134,4 +134,5 @@ def _recorded_error(effect: EffectRecord) -> EffectError:
         str(stored.get("message", "the effect failed")),
         code=str(stored.get("code", "")),
         retryable=bool(stored.get("retryable")),
+        detail=stored.get("detail"),
     )

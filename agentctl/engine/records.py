@@ -330,11 +330,20 @@ class MemoryWrite(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class StreamEvent(Value):
-    """One bounded progress record of a provider stream."""
+    """One bounded progress record of a provider stream.
+
+    `sequence` counts the records of the task's attempt from 1, over all its model calls.
+    `provider_sequence` is the place of the event that it came with in the provider's own stream,
+    from 1; None for what the provider did not say. The store sets `number`, which counts the
+    run's records as they were stored, and `after`, the last transition before it.
+    """
 
     task_id: str
     attempt: int
     sequence: int
+    provider_sequence: int | None = None
+    number: int = 0
+    after: int = 0
     effect_id: str
     event_type: str
     payload: JsonValue
@@ -344,7 +353,10 @@ class StreamEvent(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class RunHistory(Value):
-    """What is stored about one run, as the engine resumes from it."""
+    """What is stored about one run, as the engine resumes from it.
+
+    `stream_counts` says how many stream records a task's attempt has.
+    """
 
     run: RunRecord
     plan: JsonObject
@@ -356,3 +368,4 @@ class RunHistory(Value):
     late_reports: tuple[LateReport, ...] = ()
     artifacts: tuple[ArtifactRecord, ...] = ()
     memory: Mapping[str, JsonValue]
+    stream_counts: Mapping[tuple[str, int], int] = field(factory=dict)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from attr import define, field, frozen
 
-from agentctl.engine.events import Event
 from agentctl.engine.finish import StopEvent, conclude, outcome_of, stop, suspend
 from agentctl.engine.ports import Careful
 from agentctl.engine.scheduler import Scheduler
@@ -24,10 +23,11 @@ if TYPE_CHECKING:
     from agentctl.clock import Clock, Instant
     from agentctl.engine.apply import Work
     from agentctl.engine.dispatch import Dispatcher
-    from agentctl.engine.events import Listener, RunOutcome
+    from agentctl.engine.events import Event, Listener, RunOutcome
     from agentctl.engine.policy import Policy
     from agentctl.engine.ports import Executor, Journal, OpenSecrets, Timer
     from agentctl.engine.state import RunState
+    from agentctl.engine.telling import Teller
     from agentctl.jsonvalue import JsonObject
 
 
@@ -76,7 +76,7 @@ class Runner:
     scheduler: Scheduler = field(init=False)
     interruption: Interruption | None = field(default=None, init=False)
     _dispatcher: Dispatcher | None = field(default=None, init=False)
-    _sequence: int = field(default=0, init=False)
+    _teller: Teller | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Make the scheduler over this run's state."""
@@ -86,6 +86,11 @@ class Runner:
             if isinstance(executor, Careful)
         }
         self.scheduler = Scheduler(self.state, self.policy, preflights=preflights)
+        if self.ports.listeners:
+            from agentctl.engine.telling import Teller
+
+            made = {task.id: task.attempt for task in self.state.tasks.values()}
+            self._teller = Teller(self.state.run, made)
 
     @property
     def needs_loop(self) -> bool:
@@ -224,26 +229,13 @@ class Runner:
                 listener(event)
 
     def _events(self, work: Work) -> list[Event]:
-        run = self.state.run
         told = self._stream_events(work)
-        for one in work.transitions:
-            self._sequence += 1
-            task = self.state.tasks.get(one.entity)
-            told.append(
-                Event(
-                    run_id=run.id,
-                    sequence=self._sequence,
-                    event_type=f"{one.machine}.{one.event}",
-                    machine=one.machine,
-                    entity=one.entity,
-                    source=one.source,
-                    target=one.target,
-                    attempt=0 if task is None else task.attempt,
-                    at=one.at,
-                    payload=one.detail,
-                    source_run_id=run.source_run_id,
-                )
-            )
+        assert self.journal is not None
+        first = self.journal.sequence - len(work.transitions) + 1
+        assert self._teller is not None
+        told += [
+            self._teller.move(place, one) for place, one in enumerate(work.transitions, first)
+        ]
         return told
 
     def _stream_events(self, work: Work) -> list[Event]:

@@ -40,6 +40,7 @@ from agentctl.errors import AgentctlError, Bug, EffectError
 from agentctl.jsonvalue import exceeds
 from agentctl.limits import OUTPUT_BYTES_MAX
 from agentctl.machines.names import EffectStates, TaskStates
+from agentctl.machines.sets import TASK_STARVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -331,9 +332,9 @@ class Scheduler:
     def _park(self, task: TaskRecord, parked: Parked, now: Instant) -> None:
         snapshot = dict(self.state.memory) if task.snapshot is None else task.snapshot
         if task.state == TaskStates.running:
-            task = self.work.move(task, parked.event, now, snapshot=snapshot, error=parked.error)
+            task = self.work.move(task, parked.event, now, snapshot=snapshot, **parked.changes)
         self.state.put_task(task)
-        if task.state == TaskStates.waiting_for_budget:
+        if task.state in TASK_STARVED:
             self.stopping = True
 
     def _checked(self, plan: PlanTask, done: Done) -> Done | Failed:

@@ -45,6 +45,7 @@ class RunState:
     reconciliations: dict[str, ReconciliationRecord]
     memory: Mapping[str, JsonValue]
     artifacts: list[ArtifactRecord] = field(factory=list)
+    stream_counts: dict[tuple[str, int], int] = field(factory=dict)
     outputs: dict[str, JsonObject] = field(factory=dict)
     unmet: dict[str, int] = field(factory=dict)
     dependents: dict[str, list[str]] = field(factory=dict)
@@ -112,6 +113,7 @@ def state_from_history(history: RunHistory, plan: Plan) -> RunState:
         approvals={one.id: one for one in history.approvals},
         reconciliations={one.effect_name: one for one in history.reconciliations},
         artifacts=list(history.artifacts),
+        stream_counts=dict(history.stream_counts),
         memory=history.memory,
     )
     _index(state, plan.order)

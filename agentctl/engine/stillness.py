@@ -12,6 +12,7 @@ from attr import frozen
 
 from agentctl.engine.asking import is_overdue
 from agentctl.engine.finish import unsettled
+from agentctl.engine.quota import quota_wait
 from agentctl.engine.view import pending_approvals
 from agentctl.machines.names import RunStates, TaskStates
 from agentctl.machines.sets import RUN_FINAL, TASK_BLOCKED, TASK_LIVE
@@ -63,13 +64,17 @@ def stillness(history: RunHistory, *, is_held: bool, now: Instant) -> Stillness 
     return Stillness(reason=_unowned(history, now), next_step=f"agentctl resume {run.id}")
 
 
-def needs_a_person(history: RunHistory, now: Instant) -> Stillness | None:
+def hindrance(history: RunHistory, now: Instant) -> Stillness | None:
     """Return what stands against resuming a run, so that a resume could not move anything.
 
     None says that a resume is worth trying; uncertain effects may have probes that settle them.
+    A person may resume a run that waits for a quota at any time; nothing else does it early.
     """
     if history.run.state == RunStates.budget_exceeded:
         return _spent(history)
+    wait = quota_wait(history.tasks)
+    if wait is not None and not wait.is_over(now):
+        return stillness(history, is_held=False, now=now)
     if history.run.state != RunStates.paused:
         return None
     asked = {one.task_id for one in pending_approvals(history) if not is_overdue(one, now)}
@@ -92,8 +97,9 @@ def _unowned(history: RunHistory, now: Instant) -> str:
         return "was created and never started"
     if state == RunStates.paused:
         return "is paused, and what it waited for was decided"
-    if state == RunStates.waiting:
-        return "waits for a provider's quota"
+    wait = quota_wait(history.tasks)
+    if wait is not None:
+        return f"waits for a provider's quota {wait.words}"
     due = [
         task.due_at
         for task in history.tasks

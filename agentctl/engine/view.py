@@ -368,6 +368,7 @@ def _stream(event: StreamEvent) -> JsonObject:
         "taskId": event.task_id,
         "attempt": event.attempt,
         "sequence": event.sequence,
+        "providerSequence": event.provider_sequence,
         "effectId": event.effect_id,
         "eventType": event.event_type,
         "payload": event.payload,

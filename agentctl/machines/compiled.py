@@ -83,6 +83,7 @@ TASK: Table[names.TaskState, names.TaskEvent] = Table(
         "waiting_for_approval": "a person must approve its effect first",
         "waiting_for_effect": "its effect is uncertain and must be settled first",
         "waiting_for_budget": "its next effect is more than the budget has left",
+        "waiting_for_quota": "a provider has no quota for its next call at present",
         "retry_scheduled": "an attempt failed and the next one has its time",
         "succeeded": "it has an output",
         "failed": "its last attempt failed",
@@ -99,6 +100,8 @@ TASK: Table[names.TaskState, names.TaskEvent] = Table(
         "await_approval": "its effect needs a person's approval",
         "await_effect": "its effect became uncertain",
         "await_budget": "the budget denied its effect",
+        "await_quota": "a provider's quota is spent, so no call may start",
+        "replenish": "the call that was held back for a quota may start",
         "fund": "the budget was raised",
         "approve": "a person approved its effect",
         "ask_again": "what it asked about changed, so it asks again",
@@ -130,9 +133,9 @@ TASK: Table[names.TaskState, names.TaskEvent] = Table(
         "ready": {"start": "running", "cancel": "cancelled"},
         "running": {
             "await_approval": "waiting_for_approval", "await_effect": "waiting_for_effect",
-            "await_budget": "waiting_for_budget", "recover": "running", "succeed": "succeeded",
-            "fail": "failed", "time_out": "failed", "lose": "failed",
-            "schedule_retry": "retry_scheduled", "cancel": "cancelled",
+            "await_budget": "waiting_for_budget", "await_quota": "waiting_for_quota",
+            "recover": "running", "succeed": "succeeded", "fail": "failed", "time_out": "failed",
+            "lose": "failed", "schedule_retry": "retry_scheduled", "cancel": "cancelled",
         },
         "waiting_for_approval": {
             "approve": "running", "ask_again": "running", "reject": "failed", "expire": "failed",
@@ -140,10 +143,11 @@ TASK: Table[names.TaskState, names.TaskEvent] = Table(
         },
         "waiting_for_effect": {"settle": "running", "abandon": "failed", "cancel": "cancelled"},
         "waiting_for_budget": {"fund": "running", "cancel": "cancelled"},
+        "waiting_for_quota": {"replenish": "running", "rearm": "ready", "cancel": "cancelled"},
         "retry_scheduled": {"rearm": "ready", "cancel": "cancelled"},
         "succeeded": {}, "failed": {}, "skipped": {}, "cancelled": {},
     },
-    digest="3e9b3e72d0360665f73d6477b6a6c785787b0be0d8ad80d227d38b7d0837e9ae",
+    digest="e7e24de69ef638b1fb359fdfc79b26f361da990b3eb967ff754544820ad41feb",
 )
 
 EFFECT: Table[names.EffectState, names.EffectEvent] = Table(

@@ -25,14 +25,15 @@ RunEvent: TypeAlias = Literal[
 ]
 TaskState: TypeAlias = Literal[
     "pending", "ready", "running", "waiting_for_approval", "waiting_for_effect",
-    "waiting_for_budget", "retry_scheduled", "succeeded", "failed", "skipped", "cancelled",
+    "waiting_for_budget", "waiting_for_quota", "retry_scheduled", "succeeded", "failed", "skipped",
+    "cancelled",
 ]
 TaskEvent: TypeAlias = Literal[
     "admit", "skip_by_condition", "skip_by_route", "skip_by_dependency", "skip_by_guard", "start",
-    "await_approval", "await_effect", "await_budget", "fund", "approve", "ask_again", "reject",
-    "expire", "settle", "abandon", "recover", "succeed", "fail", "time_out", "lose",
-    "schedule_retry", "rearm", "cancel", "reuse", "record_success", "record_failure",
-    "record_skip", "record_cancellation",
+    "await_approval", "await_effect", "await_budget", "await_quota", "replenish", "fund",
+    "approve", "ask_again", "reject", "expire", "settle", "abandon", "recover", "succeed", "fail",
+    "time_out", "lose", "schedule_retry", "rearm", "cancel", "reuse", "record_success",
+    "record_failure", "record_skip", "record_cancellation",
 ]
 EffectState: TypeAlias = Literal[
     "requested", "waiting_for_approval", "started", "succeeded", "failed", "cancelled",
@@ -150,6 +151,7 @@ class TaskStates:
     waiting_for_approval: Final = "waiting_for_approval"
     waiting_for_effect: Final = "waiting_for_effect"
     waiting_for_budget: Final = "waiting_for_budget"
+    waiting_for_quota: Final = "waiting_for_quota"
     retry_scheduled: Final = "retry_scheduled"
     succeeded: Final = "succeeded"
     failed: Final = "failed"

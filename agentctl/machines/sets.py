@@ -65,17 +65,19 @@ TASK_LIVE: frozenset[TaskState] = frozenset(
         TaskStates.waiting_for_approval,
         TaskStates.waiting_for_effect,
         TaskStates.waiting_for_budget,
+        TaskStates.waiting_for_quota,
         TaskStates.retry_scheduled,
     }
 )
-# The task waits for a person.
-TASK_BLOCKED: frozenset[TaskState] = frozenset(
-    {
-        TaskStates.waiting_for_approval,
-        TaskStates.waiting_for_effect,
-        TaskStates.waiting_for_budget,
-    }
+# What its next effect may use up is spent, so that nothing else of its run may start either.
+TASK_STARVED: frozenset[TaskState] = frozenset(
+    {TaskStates.waiting_for_budget, TaskStates.waiting_for_quota}
 )
+# The task waits for a person, or for a quota.
+TASK_BLOCKED: frozenset[TaskState] = TASK_STARVED | {
+    TaskStates.waiting_for_approval,
+    TaskStates.waiting_for_effect,
+}
 TASK_OPEN: frozenset[TaskState] = TASK_LIVE | {TaskStates.pending}
 
 EFFECT_FINAL: frozenset[EffectState] = EFFECT.finals

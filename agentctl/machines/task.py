@@ -14,6 +14,7 @@ class Task(StateMachine):
     waiting_for_approval = State("a person must approve its effect first")
     waiting_for_effect = State("its effect is uncertain and must be settled first")
     waiting_for_budget = State("its next effect is more than the budget has left")
+    waiting_for_quota = State("a provider has no quota for its next call at present")
     retry_scheduled = State("an attempt failed and the next one has its time")
     succeeded = State("it has an output", final=True)
     failed = State("its last attempt failed", final=True)
@@ -31,6 +32,12 @@ class Task(StateMachine):
     )
     await_effect = Event(running.to(waiting_for_effect), name="its effect became uncertain")
     await_budget = Event(running.to(waiting_for_budget), name="the budget denied its effect")
+    await_quota = Event(
+        running.to(waiting_for_quota), name="a provider's quota is spent, so no call may start"
+    )
+    replenish = Event(
+        waiting_for_quota.to(running), name="the call that was held back for a quota may start"
+    )
     fund = Event(waiting_for_budget.to(running), name="the budget was raised")
     approve = Event(waiting_for_approval.to(running), name="a person approved its effect")
     ask_again = Event(
@@ -46,7 +53,10 @@ class Task(StateMachine):
     time_out = Event(running.to(failed), name="the attempt outlived its time")
     lose = Event(running.to(failed), name="its effect is uncertain and nothing may wait for it")
     schedule_retry = Event(running.to(retry_scheduled), name="the attempt failed; another follows")
-    rearm = Event(retry_scheduled.to(ready), name="the time of the next attempt has come")
+    rearm = Event(
+        retry_scheduled.to(ready) | waiting_for_quota.to(ready),
+        name="the time of the next attempt has come",
+    )
     cancel = Event(
         pending.to(cancelled)
         | ready.to(cancelled)
@@ -54,6 +64,7 @@ class Task(StateMachine):
         | waiting_for_approval.to(cancelled)
         | waiting_for_effect.to(cancelled)
         | waiting_for_budget.to(cancelled)
+        | waiting_for_quota.to(cancelled)
         | retry_scheduled.to(cancelled),
         name="its run stops, or its result is no longer wanted",
     )

@@ -59,6 +59,11 @@ class RunJournal:
         self._released = released
         self.run_id = run_id
 
+    @property
+    def sequence(self) -> int:
+        """The number of the last transition."""
+        return self._sequence
+
     def commit(self, work: Work) -> None:
         """Write one unit of work, whole or not at all.
 
@@ -157,19 +162,22 @@ def write_work(
             [(number, one.key, canonical(one.value), one.task_id) for one in work.memory],
         )
     if work.stream:
-        _write_stream(connection, number, work)
+        _write_stream(connection, number, position[0], work)
     return sequence, head, commits + bool(rows)
 
 
-def _write_stream(connection: sqlite3.Connection, number: int, work: Work) -> None:
+def _write_stream(connection: sqlite3.Connection, number: int, after: int, work: Work) -> None:
     connection.executemany(
         SQL["insert_stream_event"],
         [
             (
                 number,
+                number,
+                after,
                 one.task_id,
                 one.attempt,
                 one.sequence,
+                one.provider_sequence,
                 one.effect_id,
                 one.event_type,
                 canonical(one.payload),

@@ -92,10 +92,11 @@ INSERT INTO memory (run, key, value, task_id) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET value = excluded.value, task_id = excluded.task_id
 
 -- insert_stream_event --
--- One progress record.
-INSERT INTO stream_event (run, task_id, attempt, sequence, effect_id, event_type, payload,
-                          truncated, at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+-- One progress record, under the run's next number.
+INSERT INTO stream_event (run, number, after, task_id, attempt, sequence, provider_sequence,
+                          effect_id, event_type, payload, truncated, at)
+VALUES (?, (SELECT coalesce(max(number), 0) + 1 FROM stream_event WHERE run = ?),
+        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- insert_transition --
 -- One move; the foreign key refuses what no machine declares.
@@ -212,8 +213,13 @@ SELECT run.id AS run_id, lower(hex(effect.id)) AS effect_id
 SELECT key, value FROM memory WHERE run = :run ORDER BY key
 
 -- stream_events --
--- The progress records of a run.
-SELECT * FROM stream_event WHERE run = ? ORDER BY at, task_id, attempt, sequence
+-- The progress records of a run from a number on, as they were stored.
+SELECT * FROM stream_event WHERE run = :run AND number > :after ORDER BY number
+
+-- stream_counts --
+-- How many progress records each attempt has.
+SELECT task_id, attempt, max(sequence) AS count FROM stream_event
+ WHERE run = :run GROUP BY task_id, attempt
 
 -- transitions --
 -- The journal of a run from a sequence number on.

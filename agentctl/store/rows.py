@@ -219,6 +219,9 @@ def transition_from(row: sqlite3.Row, detail: JsonValue) -> Transition:
 def stream_event_from(row: sqlite3.Row) -> StreamEvent:
     """Read one progress record."""
     return StreamEvent(
+        number=row["number"],
+        after=row["after"],
+        provider_sequence=row["provider_sequence"],
         task_id=row["task_id"],
         attempt=row["attempt"],
         sequence=row["sequence"],

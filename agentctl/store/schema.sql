@@ -205,15 +205,19 @@ CREATE TABLE memory (
 
 CREATE TABLE stream_event (
     run INTEGER NOT NULL REFERENCES run (number),
+    number INTEGER NOT NULL,
+    after INTEGER NOT NULL,
     task_id TEXT NOT NULL,
     attempt INTEGER NOT NULL,
     sequence INTEGER NOT NULL,
+    provider_sequence INTEGER,
     effect_id TEXT NOT NULL,
     event_type TEXT NOT NULL,
     payload TEXT NOT NULL,
     truncated INTEGER NOT NULL,
     at INTEGER NOT NULL,
-    PRIMARY KEY (run, task_id, attempt, sequence)
+    PRIMARY KEY (run, number),
+    UNIQUE (run, task_id, attempt, sequence)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE transition (

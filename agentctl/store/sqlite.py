@@ -148,6 +148,10 @@ class SqliteStore:
                     one["key"]: read_json(one["value"])
                     for one in connection.execute(SQL["memory"], number)
                 },
+                stream_counts={
+                    (one["task_id"], one["attempt"]): one["count"]
+                    for one in connection.execute(SQL["stream_counts"], number)
+                },
             )
 
     def transitions(self, run_id: str, after: int = 0) -> list[tuple[int, Transition]]:
@@ -161,11 +165,13 @@ class SqliteStore:
             (row["sequence"], transition_from(row, json_or_none(row["detail"]))) for row in rows
         ]
 
-    def stream_events(self, run_id: str) -> list[StreamEvent]:
-        """Read a run's stream records, in order."""
+    def stream_events(self, run_id: str, after: int = 0) -> list[StreamEvent]:
+        """Read a run's stream records from a number on, as they were stored."""
         with self.database.reading() as connection:
             number = _number(connection, run_id)
-            rows = connection.execute(SQL["stream_events"], (number,)).fetchall()
+            rows = connection.execute(
+                SQL["stream_events"], {"run": number, "after": after}
+            ).fetchall()
         return [stream_event_from(row) for row in rows]
 
     def list_runs(

@@ -33,6 +33,7 @@ LEFT_OUT: list[tuple[Table[Any, Any], str]] = [
     (RUN, "record_success record_failure record_cancellation pause_for_approval reject abandon"),
     (RUN, "wait_for_quota time_out exhaust_budget raise_budget"),
     (TASK, "skip_by_condition skip_by_route skip_by_guard await_budget fund abandon"),
+    (TASK, "await_quota replenish"),
     (TASK, "reuse record_success record_failure record_skip record_cancellation"),
     (TASK, "await_approval approve ask_again reject expire"),
     (EFFECT, "hold withdraw start_approved reject void expire"),

@@ -98,6 +98,7 @@ def first_work(data: st.DataObject, records: list[Any]) -> tuple[Work, StreamEve
         task_id="one",
         attempt=1,
         sequence=1,
+        provider_sequence=draw(st.none() | st.integers(1, 1 << 40)),
         effect_id="e",
         event_type="token",
         payload=draw(values),
@@ -155,7 +156,10 @@ def test_records_of_any_content_are_read_back_equal_and_verify(data: st.DataObje
         assert every_record(found) == [*wanted[:2], new.tasks[1], *wanted[2:]]
         assert found.plan == new.plan
         assert found.memory == {**new.memory, "kept": first.memory[0].value}
-        assert store.stream_events("run-1") == [event]
+        (stored,) = store.stream_events("run-1")
+        assert stored.number == 1
+        assert evolve(stored, number=0, after=0) == event
+        assert found.stream_counts == {("one", 1): 1}
         # The bytes behind the digest are another matter.
         mismatches = verify_run(store, "run-1")
         assert [one.entity for one in mismatches] == [f"artifact {kept.name}"]

@@ -136,13 +136,14 @@ class ModelExecutor(Value):
 
 async def _follow(fold: Fold, answer: Answer, context: EffectContext) -> None:
     """Read a stream to its end; progress is durable before more is read. Raises EffectError."""
-    decoder = EventDecoder()
+    decoder, place = EventDecoder(), 0
     try:
         async with aclosing(answer.chunks()) as chunks:
             async for chunk in chunks:
                 for event in decoder.feed(chunk):
+                    place += 1
                     for progress in fold.feed(event):
-                        await context.emit(progress.event_type, progress.payload)
+                        await context.emit(progress.event_type, progress.payload, place)
                 if fold.is_over:
                     break
     except EffectError as error:

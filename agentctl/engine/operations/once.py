@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 from attr import evolve
 
-from agentctl.engine.finish import outcome_of
-from agentctl.engine.plan import plan_from_json
-from agentctl.engine.state import state_from_history
+from agentctl.engine.finish import stored_outcome
 from agentctl.errors import AlreadyStarted, UsageError
 
 if TYPE_CHECKING:
@@ -46,10 +44,4 @@ async def start_once(
         # Somebody else may be quicker between the look and the commit.
         with suppress(AlreadyStarted):
             return await start()
-    return _outcome(store, run_id)
-
-
-def _outcome(store: Store, run_id: str) -> RunOutcome:
-    history = store.load_run(run_id)
-    plan = plan_from_json(history.plan)
-    return evolve(outcome_of(state_from_history(history, plan)), existing=True)
+    return evolve(stored_outcome(store.load_run(run_id)), existing=True)

@@ -55,6 +55,11 @@ class Nowhere:
     def commit(self, work: Work) -> None:
         """Keep nothing."""
 
+    @property
+    def sequence(self) -> int:
+        """No transition is written."""
+        return 0
+
     def on_cancel(self, notify: Callable[[str, str], None]) -> None:
         """Nobody else can know of this run."""
 

@@ -301,9 +301,11 @@ class _Prober(Value):
             shelf.clear()
 
 
-async def _discard(event_type: str, payload: JsonValue) -> None:
+async def _discard(
+    event_type: str, payload: JsonValue, provider_sequence: int | None = None
+) -> None:
     """Drop the progress of a probe: only its answer is evidence."""
-    del event_type, payload
+    del event_type, payload, provider_sequence
 
 
 def _finding(said: JsonObject, actor: str, evidence: JsonObject) -> Finding | None:

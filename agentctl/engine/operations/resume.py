@@ -24,7 +24,7 @@ from agentctl.engine.state import state_from_history
 from agentctl.errors import StateError, UncertainEffect
 from agentctl.machines.compiled import RUN
 from agentctl.machines.names import EffectStates, RunStates, TaskStates
-from agentctl.machines.sets import RUN_FINAL, RUN_PARKED
+from agentctl.machines.sets import EFFECT_UNDISPATCHED, RUN_FINAL, RUN_PARKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -182,10 +182,28 @@ def _decided(scheduler: Scheduler, now: Instant) -> list[str]:
         event = _RELEASES.get(task.state)
         if event is not None:
             state.put_task(work.move(task, event, now, error=None))
+        elif task.state == TaskStates.waiting_for_quota:
+            if not _replenish(scheduler, task, now):
+                continue
         elif task.state != TaskStates.waiting_for_approval or not _answer(scheduler, task, now):
             continue
         going_on.append(task_id)
     return going_on
+
+
+def _replenish(scheduler: Scheduler, task: TaskRecord, now: Instant) -> bool:
+    """Let a task call its model again; False when that needs a new attempt."""
+    state, work = scheduler.state, scheduler.work
+    held_back = any(
+        one.task_id == task.id and one.attempt == task.attempt and one.state in EFFECT_UNDISPATCHED
+        for one in state.effects.values()
+    )
+    event: TaskEvent = "replenish" if held_back else "rearm"
+    moved = work.move(task, event, now, error=None, due_at=None)
+    state.put_task(moved)
+    if not held_back:
+        state.push_candidate(moved)
+    return held_back
 
 
 def _refuse(scheduler: Scheduler, task_id: str, now: Instant) -> None:

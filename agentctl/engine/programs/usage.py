@@ -39,12 +39,19 @@ class UsageLimit:
         self._require("maxCostUsd", self.prices.most(request, given, made))
 
     def add(self, request: JsonObject, answer: JsonObject) -> None:
-        """Count what an answer used."""
+        """Count what an answer used; one whose tokens nobody counted, at its most."""
+        from agentctl.engine.budget import estimated_tokens
+
         usage = cast("JsonObject", answer.get("usage") or {})
+        given, made = usage.get("inputTokens"), usage.get("outputTokens")
+        cost = self.prices.of_usage(request, usage)
+        if not given:
+            given, made = estimated_tokens(request), request["maxOutputTokens"]
+            cost = self.prices.most(request, given, cast("int", made))
         for name, used in (
-            ("maxInputTokens", usage.get("inputTokens")),
-            ("maxOutputTokens", usage.get("outputTokens")),
-            ("maxCostUsd", self.prices.of_usage(request, usage)),
+            ("maxInputTokens", given),
+            ("maxOutputTokens", made),
+            ("maxCostUsd", cost),
         ):
             self.used[name] = self.used.get(name, 0) + (used if isinstance(used, int) else 0)
 

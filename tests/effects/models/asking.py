@@ -111,7 +111,9 @@ class Asker:
             return error
         raise AssertionError(f"it answered {result}")
 
-    async def _emit(self, event_type: str, payload: Any) -> None:
+    async def _emit(
+        self, event_type: str, payload: Any, provider_sequence: int | None = None
+    ) -> None:
         self.told.append((event_type, payload))
         if self.on_progress is not None:
             self.on_progress(event_type)
