@@ -24,10 +24,3 @@ def test_a_collected_run_leaves_its_documents_and_takes_its_answers(bench: Bench
     assert verify_entities(store) == []
     key = answer["operationResultId"]
     assert store.entities.look(lambda view: view.result(outcome.run_id, key)) is None
-
-
-def test_a_text_that_is_no_valid_unicode_is_kept_as_it_is(bench: Bench) -> None:
-    bench.run(scripted(written("half \ud83d", None)))
-    (document,) = kept(bench, "document")
-    assert document.body["body"] == "half \ud83d"
-    assert verify_entities(bench.engine.store) == []
