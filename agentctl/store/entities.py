@@ -6,17 +6,19 @@ transaction, so that a repetition after a crash finds both or neither.
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from agentctl.engine.entities import MACHINES, Entity, EntityMove
 from agentctl.errors import KeyReused, StaleVersion
 from agentctl.jsonvalue import canonical
+from agentctl.store.chain import GENESIS
 from agentctl.store.rows import json_or_none, read_json
 from agentctl.store.statements import SQL
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agentctl.clock import Instant
     from agentctl.engine.entities import EntityKind, EntityView, OperationKey, Performed
@@ -112,10 +114,16 @@ def _write(connection: sqlite3.Connection, move: EntityMove) -> None:
     machine = None if move.event is None else MACHINES[one.kind].name
     proof = (machine, move.source, move.event, one.state)
     made = (one.updated_at, move.actor, move.run_id, move.operation)
-    connection.execute(
-        SQL["insert_entity_revision"],
-        (one.kind, one.id, one.owner, one.revision, *proof, body, one.created_at, *made),
-    )
+    row = (one.kind, one.id, one.owner, one.revision, *proof, body, one.created_at, *made)
+    head = connection.execute(SQL["entity_chain_head"]).fetchone()
+    link = chained(GENESIS if head is None else head["digest"], row)
+    connection.execute(SQL["insert_entity_revision"], (*row, link))
+
+
+def chained(head: bytes, row: Sequence[str | int | None]) -> bytes:
+    """Return the digest of a revision: over its predecessor's, whichever entity's that is."""
+    text = canonical([*row])
+    return sha256(head + text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _entity(row: sqlite3.Row) -> Entity:

@@ -380,8 +380,20 @@ UPDATE entity SET state = ?, revision = ?, body = ?, updated_at = ?
 -- insert_entity_revision --
 -- One revision; the foreign key refuses a move that no machine declares.
 INSERT INTO entity_revision (kind, id, owner, revision, machine, source, event, state, body,
-                             created_at, updated_at, actor, run_id, operation)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                             created_at, updated_at, actor, run_id, operation, digest)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- entity_chain_head --
+-- The digest of the newest revision of all.
+SELECT digest FROM entity_revision ORDER BY sequence DESC LIMIT 1
+
+-- all_entity_revisions --
+-- Every revision of every entity, in the order in which they were made.
+SELECT * FROM entity_revision ORDER BY sequence
+
+-- all_entities --
+-- Every entity as it is now.
+SELECT * FROM entity ORDER BY kind, id
 
 -- entity_revisions --
 -- Every revision of one entity, oldest first.

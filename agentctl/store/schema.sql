@@ -19,7 +19,8 @@
 -- cancel_request  what somebody asked of a run's live owner
 -- entity       what the control plane keeps beyond a run: assignments, documents, requests, cases;
 --              the newest revision of each
--- entity_revision  every revision of every entity, with the move that made it; never changed
+-- entity_revision  every revision of every entity, with the move that made it, chained by digests;
+--              never changed
 -- operation    the result of every keyed call of the control plane, written with its revisions
 -- migration    which migrations made this schema, with their checksums
 --
@@ -267,6 +268,7 @@ CREATE TABLE entity_revision (
     actor TEXT NOT NULL,
     run_id TEXT NOT NULL,
     operation TEXT NOT NULL,
+    digest BLOB NOT NULL,
     UNIQUE (kind, id, revision),
     FOREIGN KEY (machine, source, event, state)
         REFERENCES machine_edge (machine, source, event, target)

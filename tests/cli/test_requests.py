@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tests.cli.harness import run_cli, run_json
+from tests.cli.harness import ROOT, Result, run_cli, run_json
 from tests.control.mutations import QUESTION, written
 from tests.control.working import scripted
 
@@ -43,3 +43,20 @@ def test_a_plan_shows_what_its_agents_see(tmp_path: Path) -> None:
     (tmp_path / "work.yaml").write_text(json.dumps(scripted()), encoding="utf-8")
     shown = run_cli("plan", "work.yaml", cwd=tmp_path).expect(0).stdout
     assert "agent writer sees the tools: get_task_context, get_task_history," in shown
+
+
+def test_the_example_is_answered_reviewed_and_done(tmp_path: Path) -> None:
+    def json_of(*args: str) -> Result:
+        return run_json(*args, "--db", "state.db", cwd=tmp_path)
+
+    def open_request() -> str:
+        (asked,) = json_of("requests", "list").expect(0).items("/data")
+        return str(asked["requestId"])
+
+    run_id = json_of("run", str(ROOT / "examples" / "brief.yaml")).expect(3).text("/data/runId")
+    json_of("requests", "answer", open_request(), "--answer", "south").expect(0)
+    ended = json_of("resume", run_id).expect(0)
+    assert ended.at("/data/output/task/state") == "in_review"
+    judged = json_of("requests", "answer", open_request(), "--reason", "good").expect(0)
+    assert judged.at("/data/state") == "accepted"
+    assert json_of("verify", run_id).exit_code == 0

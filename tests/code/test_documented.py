@@ -96,6 +96,7 @@ def test_an_example_compiles_without_a_warning(path: Path) -> None:
         ("retry", "succeeded"),
         ("approval", "paused"),
         ("review", "paused"),
+        ("brief", "paused"),
         ("crash", "succeeded"),
     ],
 )

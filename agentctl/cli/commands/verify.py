@@ -18,7 +18,9 @@ app = single()
 RunId = Annotated[
     str | None, typer.Argument(metavar="[RUN]", help="A run id.", show_default=False)
 ]
-Everything = Annotated[bool, typer.Option("--all", help="Every run of the database.")]
+Everything = Annotated[
+    bool, typer.Option("--all", help="Every run, and what the control plane keeps.")
+]
 
 
 @command(app, "verify")
@@ -34,6 +36,10 @@ def verify(console: Console, run_id: RunId = None, all: Everything = False) -> i
     try:
         runs = [run_id] if run_id else [run.id for run in engine.store.list_runs()]
         found = [one for run in runs for one in verify_run(engine.store, run)]
+        if all:
+            from agentctl.store.verify_entities import verify_entities
+
+            found += verify_entities(engine.store)
     finally:
         engine.close()
     listed: list[JsonValue] = [
@@ -56,8 +62,12 @@ def _human(runs: int, found: list[Mismatch]) -> str:
     if not found:
         return f"{runs} run{'' if runs == 1 else 's'}: every row fits"
     return "\n".join(
-        visible(f"run {one.run_id}: {one.entity} {_place(one)}: {one.message}") for one in found
+        visible(f"{_whose(one)}: {one.entity} {_place(one)}: {one.message}") for one in found
     )
+
+
+def _whose(one: Mismatch) -> str:
+    return f"run {one.run_id}" if one.run_id else "control plane"
 
 
 def _place(one: Mismatch) -> str:

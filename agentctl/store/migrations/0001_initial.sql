@@ -233,6 +233,7 @@ CREATE TABLE entity_revision (
     actor TEXT NOT NULL,
     run_id TEXT NOT NULL,
     operation TEXT NOT NULL,
+    digest BLOB NOT NULL,
     UNIQUE (kind, id, revision),
     FOREIGN KEY (machine, source, event, state)
         REFERENCES machine_edge (machine, source, event, target)
