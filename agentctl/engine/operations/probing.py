@@ -16,6 +16,7 @@ from attr import frozen
 from agentctl.clock import iso
 from agentctl.engine.apply import Work
 from agentctl.engine.artifacts import Shelf
+from agentctl.engine.credentials import dispatched_credentials
 from agentctl.engine.finish import uncertain_effects
 from agentctl.engine.kinds import PROCESS_KINDS
 from agentctl.engine.ledger import error_json
@@ -140,13 +141,11 @@ async def probe(
         work = Work()
         lose_unconfirmed(state, work, clock.now())
         chosen = _chosen(state, wanted, mode)
-        prober = _Prober(
-            state,
-            journal,
-            clock,
-            executors_for(plan),
-            open_secrets(cast("JsonObject", plan.definitions["policy"]), state.run.workspace),
-        )
+        policy = cast("JsonObject", plan.definitions["policy"])
+        secrets = open_secrets(policy, state.run.workspace)
+        # What the world answers may hold what the run has let out before.
+        await secrets.remember(one.reference for one in dispatched_credentials(state))
+        prober = _Prober(state, journal, clock, executors_for(plan), secrets)
         if work:
             journal.commit(work)
         return [await prober.ask(effect, one) for effect, one in chosen]

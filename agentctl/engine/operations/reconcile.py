@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from attr import frozen
+from attr import evolve, frozen
 
 from agentctl.engine.apply import Work
 from agentctl.engine.contracts import approval_of, contract_of
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agentctl.clock import Instant
-    from agentctl.engine.ports import Store
+    from agentctl.engine.ports import SecretKeeper, Store
     from agentctl.engine.records import EffectRecord
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject, JsonValue
@@ -72,26 +72,27 @@ class Finding(Value):
     approved: bool = False
 
 
-def reconcile(
-    run_id: str, effect: str, finding: Finding, store: Store, now: Instant
-) -> ReconciliationRecord:
-    """Record a finding about one effect, by its id, a prefix of it, or its name.
-
-    Raises UnknownRun, UnknownEffect, EffectCertain for an effect that is not in doubt,
-    ResultMissing, ResultRefused and CompensationRefused for an unfitting finding,
-    ConfirmationRequired, IllegalTransition for a finding that its predecessor does not allow,
-    and RunHeld while a live process owns the run.
-    """
-    try:
-        return reconcile_all(run_id, [(effect, finding)], store, now)[0]
-    except DecisionsRefused as refused:
-        raise refused.problems[0][1] from None
+def redacted(finding: Finding, secrets: SecretKeeper) -> Finding:
+    """Return a finding without any value of a secret."""
+    return evolve(
+        finding,
+        actor=secrets.redact_text(finding.actor),
+        reason=secrets.redact_text(finding.reason),
+        evidence=secrets.redact(finding.evidence),
+        result=secrets.redact(finding.result),
+    )
 
 
 def reconcile_all(
     run_id: str, decisions: Sequence[tuple[str, Finding]], store: Store, now: Instant
 ) -> list[ReconciliationRecord]:
-    """Record several findings in one commit. Raises DecisionsRefused with every problem."""
+    """Record several findings in one commit; effects go by name, id or beginning of an id.
+
+    Raises UnknownRun, RunHeld while a live process owns the run, and DecisionsRefused with every
+    problem: UnknownEffect, EffectCertain for an effect that is not in doubt, ResultMissing,
+    ResultRefused and CompensationRefused for an unfitting finding, ConfirmationRequired, and
+    IllegalTransition for a finding that its predecessor does not allow.
+    """
     journal = store.claim_run(run_id, now)
     try:
         history = store.load_run(run_id)
@@ -145,7 +146,7 @@ def find_effect(state: RunState, wanted: str) -> EffectRecord:
 def record_finding(
     state: RunState, work: Work, effect: EffectRecord, finding: Finding, now: Instant
 ) -> ReconciliationRecord:
-    """Add one finding to a unit of work. Raises as `reconcile` does."""
+    """Add one finding to a unit of work. Raises the problems of `reconcile_all`."""
     _check(state, effect, finding)
     record = state.reconciliations.get(effect.name)
     event = _event(state, record, finding)
