@@ -144,9 +144,18 @@ def find_effect(state: RunState, wanted: str) -> EffectRecord:
 
 
 def record_finding(
-    state: RunState, work: Work, effect: EffectRecord, finding: Finding, now: Instant
+    state: RunState,
+    work: Work,
+    effect: EffectRecord,
+    finding: Finding,
+    now: Instant,
+    *,
+    spent: JsonObject | None = None,
 ) -> ReconciliationRecord:
-    """Add one finding to a unit of work. Raises the problems of `reconcile_all`."""
+    """Add one finding to a unit of work. Raises the problems of `reconcile_all`.
+
+    `spent` is what finding out took of the run's budgets, if it took anything.
+    """
     _check(state, effect, finding)
     record = state.reconciliations.get(effect.name)
     event = _event(state, record, finding)
@@ -171,6 +180,7 @@ def record_finding(
         evidence=finding.evidence,
         result=finding.result,
         compensation_effect=finding.compensation_effect,
+        spent=record.spent if spent is None else spent,
     )
     state.reconciliations[effect.name] = decided
     return decided
@@ -185,15 +195,23 @@ def note_evidence(
     actor: str,
     reason: str,
     evidence: JsonValue,
+    spent: JsonObject | None = None,
 ) -> ReconciliationRecord:
-    """Keep evidence that settles nothing; the effect stays in doubt.
+    """Keep evidence that settles nothing; the effect stays in doubt. `spent` as in a finding.
 
     Raises IllegalTransition for an effect that was settled already.
     """
     record = state.reconciliations.get(effect.name) or work.add(_opened(effect, now))
     detail: JsonObject = {"effectId": effect.id, "reason": reason, "evidence": evidence}
     noted = work.move(
-        record, "note", now, actor=actor, detail=detail, reason=reason, evidence=evidence
+        record,
+        "note",
+        now,
+        actor=actor,
+        detail=detail,
+        reason=reason,
+        evidence=evidence,
+        spent=record.spent if spent is None else spent,
     )
     state.reconciliations[effect.name] = noted
     return noted
