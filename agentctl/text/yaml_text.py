@@ -23,20 +23,26 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # YAML 1.2.2, production c-printable, negated; compiling it again would cost milliseconds.
 _FORBIDDEN = Reader.NON_PRINTABLE
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# Tabs, and a comment that touches the mark of a block: the C parser takes more than the other.
+_LOOSE = re.compile(r"\t|[|>][-+0-9]*#")
 # YAML 1.2.2, section 7.4.2: longer keys need the mark of an explicit key.
 _KEY_CHARACTERS_MAX = 1024
 _TEXT_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
 
 
-def read_yaml(text: str, builder: TreeBuilder) -> None:
-    """Give every part of a text to the builder. Raises Refused."""
+def read_yaml(text: str, builder: TreeBuilder, *, is_portable: bool = False) -> None:
+    """Give every part of a text to the builder. Raises Refused.
+
+    With `is_portable` the text is read the same whether or not there is a C parser.
+    """
     bad = _FORBIDDEN.search(text)
     if bad is not None:
         message = f"the character U+{ord(bad.group()):04X} is not allowed as it is"
         raise Refused(message, place_of(text, bad.start()), "write it as an escape in quotes")
     documents = 0
+    loader = yaml.SafeLoader if is_portable and _LOOSE.search(text) else _LOADER
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
+        for event in yaml.parse(text, Loader=loader):
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
