@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from attr import evolve
 
 from agentctl.blocking import blocking
+from agentctl.discretion import Discreet
 from agentctl.machines.names import RunStates
 
 if TYPE_CHECKING:
@@ -24,19 +25,13 @@ if TYPE_CHECKING:
     from agentctl.engine.recovery.inverses import CompensationPlan
     from agentctl.engine.runner import Runner, RunPorts
     from agentctl.jsonvalue import JsonObject
-    from agentctl.store.sqlite import SqliteStore
 
 
-class Compensating:
+class Compensating(Discreet):
     """Compensate, by request or by itself after a failure."""
 
     _clock: Clock
     _entropy: Entropy
-
-    @property
-    def store(self) -> SqliteStore:
-        """The database; the engine opens it."""
-        raise NotImplementedError
 
     def _ports(self, plan: Plan) -> RunPorts:
         raise NotImplementedError
@@ -72,12 +67,13 @@ class Compensating:
         """
         from agentctl.engine.operations.compensate import Undo
 
+        secrets = self._secrets_of_run(source)
         return await self._undo(
             Undo(
                 source_id=source,
                 tasks=tuple(tasks),
-                actor=actor,
-                reason=reason,
+                actor=secrets.redact_text(actor),
+                reason=secrets.redact_text(reason),
                 timeout_seconds=timeout_seconds,
             )
         )

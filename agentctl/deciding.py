@@ -8,28 +8,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from agentctl.blocking import blocking
+from agentctl.discretion import Discreet
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from agentctl.clock import Clock
     from agentctl.engine.operations.probing import Mode, Probed
+    from agentctl.engine.operations.reconcile import Finding
     from agentctl.engine.plan import Plan
     from agentctl.engine.ports import Executor
     from agentctl.engine.records import ApprovalRecord, ReconciliationRecord
     from agentctl.jsonvalue import JsonValue
-    from agentctl.store.sqlite import SqliteStore
 
 
-class Deciding:
+class Deciding(Discreet):
     """Approvals, findings about uncertain effects, and probes."""
 
     _clock: Clock
-
-    @property
-    def store(self) -> SqliteStore:
-        """The database; the engine opens it."""
-        raise NotImplementedError
 
     def _executors(self, wanted: Collection[str]) -> Mapping[str, Executor]:
         raise NotImplementedError
@@ -42,15 +38,16 @@ class Deciding:
         Raises UsageError for an unknown request, and StateError for one that was decided, whose
         time is over, or that is not about what is recorded now.
         """
-        from agentctl.engine.operations.approve import decide
+        from agentctl.engine.operations.approve import decide, run_of
 
+        secrets = self._secrets_of_run(run_of(approval_id, self.store))
         return decide(
             approval_id,
             self.store,
             self._clock.now(),
             approve=approve,
-            actor=actor,
-            reason=reason,
+            actor=secrets.redact_text(actor),
+            reason=secrets.redact_text(reason),
         )
 
     def reconcile(
@@ -73,7 +70,8 @@ class Deciding:
         effect that is not in doubt, or when the policy asks for a person and none confirmed,
         IllegalTransition for a finding that an earlier one does not allow.
         """
-        from agentctl.engine.operations.reconcile import Finding, reconcile
+        from agentctl.engine.operations.reconcile import Finding
+        from agentctl.errors import DecisionsRefused
 
         finding = Finding(
             status=status,
@@ -84,7 +82,31 @@ class Deciding:
             compensation_effect=compensation_effect,
             approved=approved,
         )
-        return reconcile(run_id, effect, finding, self.store, self._clock.now())
+        try:
+            return self.reconcile_all(run_id, [(effect, finding)])[0]
+        except DecisionsRefused as refused:
+            raise refused.problems[0][1] from None
+
+    def reconcile_all(
+        self, run_id: str, findings: Sequence[tuple[str, Finding]]
+    ) -> list[ReconciliationRecord]:
+        """Record several findings, each with its effect, in one commit.
+
+        Raises DecisionsRefused with every problem, and what `reconcile` raises about the run.
+        """
+        from agentctl.engine.operations.reconcile import reconcile_all
+
+        clean = self.redacted(run_id, findings)
+        return reconcile_all(run_id, clean, self.store, self._clock.now())
+
+    def redacted(
+        self, run_id: str, findings: Sequence[tuple[str, Finding]]
+    ) -> list[tuple[str, Finding]]:
+        """Return findings without any value of the run's secrets. Raises UnknownRun."""
+        from agentctl.engine.operations.reconcile import redacted
+
+        secrets = self._secrets_of_run(run_id)
+        return [(effect, redacted(finding, secrets)) for effect, finding in findings]
 
     async def probe(
         self, run_id: str, effects: Sequence[str] | None = None, *, automatic: bool = False
@@ -95,7 +117,6 @@ class Deciding:
         for a person to ask. Raises UsageError for an unknown effect, and StateError for one
         that is not in doubt or has no probe.
         """
-        from agentctl.effects.secrets import Secrets
         from agentctl.engine.operations.probing import probe, probe_operations
 
         def executors(plan: Plan) -> Mapping[str, Executor]:
@@ -103,7 +124,13 @@ class Deciding:
 
         mode: Mode = "automatic" if automatic else "manual"
         return await probe(
-            run_id, self.store, self._clock, executors, Secrets, wanted=effects, mode=mode
+            run_id,
+            self.store,
+            self._clock,
+            executors,
+            self._open_secrets,
+            wanted=effects,
+            mode=mode,
         )
 
     async def _settles_itself(self, run_id: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentctl.blocking import blocking
+from agentctl.discretion import Discreet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,20 +22,14 @@ if TYPE_CHECKING:
     from agentctl.engine.recovery.planning import Boundary, RecoveryPlan
     from agentctl.engine.runner import Runner, RunPorts
     from agentctl.loading import Loaded
-    from agentctl.store.sqlite import SqliteStore
 
 
-class Deriving:
+class Deriving(Discreet):
     """Retry, repair, fork and replay."""
 
     _clock: Clock
     _entropy: Entropy
     _listeners: list[Listener]
-
-    @property
-    def store(self) -> SqliteStore:
-        """The database; the engine opens it."""
-        raise NotImplementedError
 
     def _ports(self, plan: Plan) -> RunPorts:
         raise NotImplementedError
@@ -183,7 +178,9 @@ class Deriving:
         )
         await require_reachable(found.target)
         ports = self._ports(found.target)
-        return await self._run(derive(found, request, self.store, self._entropy, ports, reason))
+        secrets = self._secrets_of(found.target, run.workspace)
+        why = secrets.redact_text(reason)
+        return await self._run(derive(found, request, self.store, self._entropy, ports, why))
 
 
 def _boundary(roots: Sequence[str], *, failed: bool = False, restarts: bool) -> Boundary:

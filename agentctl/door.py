@@ -19,6 +19,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, cast
 
+from attr import evolve
+
 from agentctl.blocking import blocking
 from agentctl.clock import SystemClock
 from agentctl.compensating import Compensating
@@ -209,6 +211,8 @@ class Engine(Registering, Deciding, Requesting, Compensating, Deriving):
             )
 
         raised = _raised(raise_budgets, actor)
+        if raised is not None:
+            raised = evolve(raised, actor=self._secrets_of_run(run_id).redact_text(actor))
         try:
             outcome = await go_on(raised)
         except UncertainEffect:
@@ -224,10 +228,17 @@ class Engine(Registering, Deciding, Requesting, Compensating, Deriving):
         from agentctl.engine.operations.cancel import cancel
 
         mine = self._runners.get(run_id)
+        # A cancellation does not wait for programs that print secrets.
+        if mine is None:
+            secrets = self._secrets_of_run(run_id, programs=False)
+        else:
+            run = mine.state.run
+            secrets = self._secrets_of(mine.state.plan, run.workspace, programs=False)
+        who, why = secrets.redact_text(actor), secrets.redact_text(reason)
         if mine is not None:
-            mine.interrupt(actor, reason)
+            mine.interrupt(who, why)
             return None
-        return cancel(run_id, self.store, self._clock.now(), actor=actor, reason=reason)
+        return cancel(run_id, self.store, self._clock.now(), actor=who, reason=why)
 
     def interrupt(self, actor: str, reason: str) -> None:
         """Ask every run of this engine to cancel durably; for signal handlers on the loop."""
@@ -305,14 +316,13 @@ class Engine(Registering, Deciding, Requesting, Compensating, Deriving):
         return CatalogExecutor(self.store.entities, self._clock)
 
     def _make_ports(self, executors: Mapping[str, Executor]) -> RunPorts:
-        from agentctl.effects.secrets import Secrets
         from agentctl.engine.runner import RunPorts
 
         return RunPorts(
             clock=self._clock,
             timer=self._timer,
             executors=executors,
-            open_secrets=Secrets,
+            open_secrets=self._open_secrets,
             listeners=tuple(self._listeners),
         )
 

@@ -126,7 +126,7 @@ def _bound(text: str) -> None:
 
 def _read(text: str) -> Mapping:
     builder = PlainBuilder()
-    read_yaml(text if text.isascii() else text.translate(_HIDE), builder)
+    read_yaml(text if text.isascii() else text.translate(_HIDE), builder, is_portable=True)
     if builder.duplicates:
         raise builder.duplicates[0]
     root = builder.root

@@ -30,14 +30,17 @@ class Secrets:
     """The secrets of one run, under the policy of its document.
 
     `policy` is the plan's, in document spelling; relative paths start at `workspace`, which is
-    also where programs run.
+    also where programs run. `others` are references that no document holds.
     """
 
-    __slots__ = ("_lock", "_policy", "_redactor", "_values", "_workspace")
+    __slots__ = ("_lock", "_others", "_policy", "_redactor", "_values", "_workspace")
 
-    def __init__(self, policy: JsonObject, workspace: str) -> None:
+    def __init__(
+        self, policy: JsonObject, workspace: str, others: Iterable[JsonObject] = ()
+    ) -> None:
         self._policy = policy
         self._workspace = workspace
+        self._others = tuple(others)
         self._values: dict[str, str] = {}
         self._redactor: Redactor | None = None
         self._lock: asyncio.Lock | None = None
@@ -74,8 +77,8 @@ class Secrets:
         return {name: await self.resolve(reference) for name, reference in references.items()}
 
     async def remember(self, references: Iterable[JsonObject]) -> None:
-        """Resolve all of these again as far as possible, so that they are known to redaction."""
-        for reference in references:
+        """Resolve these and `others` as far as possible, so that they are known to redaction."""
+        for reference in (*references, *self._others):
             try:
                 await self.resolve(reference)
             except AgentctlError:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from agentctl.clock import Instant
     from agentctl.engine.plan import Plan
-    from agentctl.engine.records import EffectRecord, RunRecord
+    from agentctl.engine.records import EffectRecord, ReconciliationRecord, RunRecord
     from agentctl.jsonvalue import JsonObject, JsonValue
 
 COUNTED_BY_COMPILER: Final = frozenset({"maxTasks", "maxExpansionItems", "maxLoopIterations"})
@@ -103,14 +103,20 @@ class Meter(Value):
         most: Counter[str] = Counter()
         if effect.task_id in self.agent_tasks:
             most["toolCalls"] = 1
+        most += self.program(effect)
         body = effect.input if isinstance(effect.input, dict) else {}
-        if effect.operation in PROCESS_KINDS:
-            runs = 2 if effect.operation == "extension.process" else 1
-            most["processOutputBytes"] = runs * _output_limit(body)
         content = body.get("content")
         if effect.effect_class == "workspace_mutate" and isinstance(content, str):
             most["artifactBytes"] = len(content.encode("utf-8", "surrogatepass"))
         return most
+
+    def program(self, effect: EffectRecord) -> Counter[str]:
+        """Return the most that an effect's program can print; a probe uses nothing else."""
+        if effect.operation not in PROCESS_KINDS:
+            return Counter()
+        runs = 2 if effect.operation == "extension.process" else 1
+        body = effect.input if isinstance(effect.input, dict) else {}
+        return Counter(processOutputBytes=runs * _output_limit(body))
 
     def consumption(self, effect: EffectRecord) -> Counter[str]:
         """Return what an effect used; one that is open or in doubt counts at its most."""
@@ -120,12 +126,17 @@ class Meter(Value):
         if effect.state not in _SETTLED:
             return most
         if effect.state != EffectStates.succeeded:
-            return Counter({name: most[name] for name in _COUNTED_CALLS if most[name]})
+            calls = Counter({name: most[name] for name in _COUNTED_CALLS if most[name]})
+            return calls + self._printed(effect, effect.error)
         if effect.effect_class == "model":
             return self._model_consumption(effect)
-        if effect.operation in PROCESS_KINDS:
-            most["processOutputBytes"] = len(canonical(effect.result))
-        return most
+        del most["processOutputBytes"]
+        return most + self._printed(effect, effect.result)
+
+    def _printed(self, effect: EffectRecord, kept: JsonValue) -> Counter[str]:
+        """Return what a program printed; whether it failed or not, the ledger keeps that."""
+        most = self.program(effect)
+        return Counter({name: min(most[name], len(canonical(kept))) for name in most})
 
     def _model_reservation(self, effect: EffectRecord) -> Counter[str]:
         body = cast("JsonObject", effect.input)
@@ -161,11 +172,18 @@ class Budget:
     def reserve(self, effect: EffectRecord, now: Instant) -> Denial | None:
         """Hold the most that an effect can use, or say which limits stand against it."""
         most = self.meter.reservation(effect)
-        total = self.used + most
+        seconds = max(now - self.created_at, 0) // 1_000_000
+        return self._hold(effect, most, Counter(wallTimeSeconds=seconds))
+
+    def reserve_probe(self, asking: EffectRecord) -> Denial | None:
+        """Hold what a probe can use. The time that a run takes does not stand against knowing."""
+        return self._hold(asking, self.meter.program(asking), Counter())
+
+    def _hold(self, effect: EffectRecord, most: Counter[str], more: Counter[str]) -> Denial | None:
+        total = self.used + most + more
         self.held.pop(effect.id, None)
         for one in self.held.values():
             total += one
-        total["wallTimeSeconds"] = max(now - self.created_at, 0) // 1_000_000
         passed = [
             Denial(dimension=dimension_of(name), limit=limit, attempted=total[dimension_of(name)])
             for name, limit in self.limits.items()
@@ -202,7 +220,12 @@ def limits_of(definitions: JsonObject, run: RunRecord) -> dict[str, int]:
     return {name: cast("int", declared[name]) for name in RAISABLE if declared.get(name)}
 
 
-def budget_of(plan: Plan, run: RunRecord, effects: Iterable[EffectRecord]) -> Budget | None:
+def budget_of(
+    plan: Plan,
+    run: RunRecord,
+    effects: Iterable[EffectRecord],
+    findings: Iterable[ReconciliationRecord],
+) -> Budget | None:
     """Return the budget of a run as its ledger stands, or None when nothing limits it."""
     limits = limits_of(plan.definitions, run)
     if not limits:
@@ -213,7 +236,14 @@ def budget_of(plan: Plan, run: RunRecord, effects: Iterable[EffectRecord]) -> Bu
             budget.settle(effect)
         elif effect.dispatch:
             budget.held[effect.id] = budget.meter.reservation(effect)
+    for finding in findings:
+        budget.used += spent_on(finding)
     return budget
+
+
+def spent_on(finding: ReconciliationRecord) -> Counter[str]:
+    """Return what the probes about one effect took."""
+    return Counter(cast("dict[str, int]", finding.spent or {}))
 
 
 def is_settled(effect: EffectRecord) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, cast
 
-from agentctl.engine.budget import WALL_TIME, Meter, dimension_of, is_settled
+from agentctl.engine.budget import WALL_TIME, Meter, dimension_of, is_settled, spent_on
 from agentctl.engine.plan import plan_from_json
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def budget_view(history: RunHistory) -> JsonObject:
     held: Counter[str] = Counter()
     for effect in history.effects:
         (used if is_settled(effect) else held).update(meter.consumption(effect))
+    for finding in history.reconciliations:
+        used.update(spent_on(finding))
     planned = cast("JsonObject", plan.definitions.get("budgets") or {})
     limits: JsonObject = {**planned, **(history.run.raised_budgets or {})}
     shown = [*_ALWAYS_SHOWN, *(dimension_of(name) for name in limits)]

@@ -155,8 +155,7 @@ class Dispatcher:
         from agentctl.engine.credentials import dispatched_credentials  # late: resuming only
 
         known = [one.reference for one in dispatched_credentials(state)]
-        if known:
-            await self._secrets.remember(known)
+        await self._secrets.remember(known)
 
     async def _dispatch(self, flight: Flight) -> Landing:
         """Run one executor, and take the values of secrets out of what it gives."""

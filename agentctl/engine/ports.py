@@ -132,7 +132,10 @@ class SecretKeeper(Protocol):
         ...
 
     async def remember(self, references: Iterable[JsonObject]) -> None:
-        """Resolve again what an earlier process of this run knew; what is missing stays so."""
+        """Resolve again what an earlier process of this run knew; what is missing stays so.
+
+        What is known to no plan, such as the secrets of registered functions, is added.
+        """
         ...
 
     def redact(self, value: JsonValue) -> JsonValue:

@@ -245,7 +245,7 @@ class ReconciliationRecord(Value):
 
     Every finding is a move of the journal with its actor, reason and evidence, so none is lost.
     `result` stands for the effect's own when it was applied. `compensation_effect` is the id of
-    the confirmed effect that undid it.
+    the confirmed effect that undid it. `spent` is what its probes took of the run's budgets.
     """
 
     machine: ClassVar[MachineName] = "reconciliation"
@@ -262,6 +262,7 @@ class ReconciliationRecord(Value):
     evidence: JsonValue = None
     result: JsonValue = None
     compensation_effect: str | None = None
+    spent: JsonObject | None = None
 
     @property
     def entity(self) -> str:

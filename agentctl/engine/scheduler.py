@@ -79,7 +79,8 @@ class Scheduler:
         if state.plan.definitions.get("budgets"):
             from agentctl.engine.budget import budget_of
 
-            self.budget = budget_of(state.plan, state.run, state.effects.values())
+            found = state.reconciliations.values()
+            self.budget = budget_of(state.plan, state.run, state.effects.values(), found)
         self.deck = FlightDeck(state, self.policy, self.budget, self.preflights)
 
     def fill(self, now: Instant) -> None:

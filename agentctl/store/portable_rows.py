@@ -32,7 +32,7 @@ JSON_COLUMNS = {
     "run": {"inputs", "vars", "output", "error", "raised_budgets"},
     "task": {"output", "error", "snapshot"},
     "effect": {"input", "result", "error"},
-    "reconciliation": {"evidence", "result"},
+    "reconciliation": {"evidence", "result", "spent"},
     "late_report": {"result", "error"},
     "memory": {"value"},
     "stream_event": {"payload"},

@@ -67,13 +67,13 @@ UPDATE approval SET state = ?, version = ?, decided_at = ?, actor = ?, reason = 
 -- insert_reconciliation --
 -- The first finding about an effect.
 INSERT INTO reconciliation (run, effect_name, effect_id, state, version, opened_at, decided_at,
-                            actor, reason, evidence, result, compensation_effect)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                            actor, reason, evidence, result, compensation_effect, spent)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- update_reconciliation --
 -- Compare and set.
 UPDATE reconciliation SET state = ?, version = ?, decided_at = ?, actor = ?, reason = ?,
-                          evidence = ?, result = ?, compensation_effect = ?
+                          evidence = ?, result = ?, compensation_effect = ?, spent = ?
  WHERE run = ? AND effect_name = ? AND version = ?
 
 -- insert_artifact --

@@ -169,6 +169,7 @@ def reconciliation_from(row: sqlite3.Row) -> ReconciliationRecord:
         evidence=json_or_none(row["evidence"]),
         result=json_or_none(row["result"]),
         compensation_effect=row["compensation_effect"],
+        spent=cast("JsonObject | None", json_or_none(row["spent"])),
     )
 
 

@@ -165,6 +165,7 @@ CREATE TABLE reconciliation (
     evidence TEXT,
     result TEXT,
     compensation_effect TEXT,
+    spent TEXT,
     PRIMARY KEY (run, effect_name)
 ) STRICT, WITHOUT ROWID;
 

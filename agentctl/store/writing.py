@@ -178,6 +178,7 @@ def _reconciliation(number: int, change: Change) -> Statement:
         text_or_null(one.evidence),
         text_or_null(one.result),
         one.compensation_effect,
+        text_or_null(one.spent),
     )
     stands = (one.state, one.version)
     if change.base is None:

@@ -23,20 +23,26 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # YAML 1.2.2, production c-printable, negated; compiling it again would cost milliseconds.
 _FORBIDDEN = Reader.NON_PRINTABLE
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# Tabs, a comment that touches the mark of a block, a colon before a sign: parsers differ there.
+_DISPUTED = re.compile(r"\t|[|>][-+0-9]*#|:[\[\]{},]")
 # YAML 1.2.2, section 7.4.2: longer keys need the mark of an explicit key.
 _KEY_CHARACTERS_MAX = 1024
 _TEXT_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
 
 
-def read_yaml(text: str, builder: TreeBuilder) -> None:
-    """Give every part of a text to the builder. Raises Refused."""
+def read_yaml(text: str, builder: TreeBuilder, *, is_portable: bool = False) -> None:
+    """Give every part of a text to the builder. Raises Refused.
+
+    With `is_portable` the text is read the same whether or not there is a C parser.
+    """
     bad = _FORBIDDEN.search(text)
     if bad is not None:
         message = f"the character U+{ord(bad.group()):04X} is not allowed as it is"
         raise Refused(message, place_of(text, bad.start()), "write it as an escape in quotes")
     documents = 0
+    loader = yaml.SafeLoader if is_portable and _is_disputed(text) else _LOADER
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
+        for event in yaml.parse(text, Loader=loader):
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
@@ -50,6 +56,13 @@ def read_yaml(text: str, builder: TreeBuilder) -> None:
         raise _syntax(text, error) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise Refused(_first_line(error), (1, 1)) from None
+
+
+def _is_disputed(text: str) -> bool:
+    """Return whether two parsers may read a text in two ways."""
+    if "?" in text and ("[" in text or "{" in text):
+        return True
+    return _DISPUTED.search(text) is not None
 
 
 def place_of(text: str, index: int) -> Place:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agentctl.agentfiles.agent import read_agent
+from agentctl.agentfiles.changes import changes
 from agentctl.agentfiles.check import check_no_widening
 from agentctl.agentfiles.model import FORMATS, Format, Grant
 from agentctl.agentfiles.powers import whole
@@ -89,6 +90,25 @@ def test_a_real_file_goes_to_every_format_and_back_without_widening(row: dict[st
         except WideningRefused:
             continue
         assert check_no_widening(agent.grant, read_grants(back, own)).is_within
+
+
+@pytest.mark.parametrize("row", document()["real_agents"], ids=name)
+def test_a_conversion_of_a_real_file_tells_each_change_once_with_its_place(
+    row: dict[str, Any],
+) -> None:
+    agent = read_agent(row["front_matter"], NAMES[row["framework"]])
+    lines = row["front_matter"].splitlines()
+    for format in FORMATS:
+        try:
+            written, verdict = render_agent(agent, format)
+        except WideningRefused:
+            continue
+        found = changes(agent.grant, read_grants(written, format))
+        assert {one.effect for one in found} <= {"drops", "narrows"}
+        assert found or verdict.outcome == "ok"
+        assert len({(one.line, one.column) for one in found}) == len(found)
+        for one in found:
+            assert one.name in lines[one.line - 1][one.column - 1 :]
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -21,6 +23,9 @@ from agentctl.errors import WideningRefused
 from agentctl.text import yaml_text
 from tests.agentfiles.vectors import document, rows
 from tests.cli.harness import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MANY = settings(max_examples=2000)
 TEXTS = st.text(max_size=40)
@@ -164,39 +169,86 @@ def test_no_text_of_an_agent_adds_a_key(name: str, description: str, body: str) 
         assert "execute" in read_grants(text, format).scopes_lower
 
 
-@pytest.mark.parametrize("seed", ["0", "1", "77"])
-def test_the_bytes_do_not_depend_on_the_order_of_sets(seed: str) -> None:
-    script = (
-        "from agentctl.agentfiles.agent import read_agent\n"
-        "from agentctl.agentfiles.rendering import render_agent\n"
-        "text = '---\\ntools: Read, Edit, Write, Grep, Bash, Agent(c, b, a), WebFetch\\n---\\n'\n"
-        "agent = read_agent(text, 'claude')\n"
-        "for one in ('claude', 'copilot', 'goose', 'gemini', 'opencode', 'factory'):\n"
-        "    print(render_agent(agent, one), agent.grant.scopes_lower)\n"
-    )
-    ended = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": one},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for one in (seed, "5")
-    ]
-    assert ended[0] == ended[1]
-    assert ended[0]
+# Reads files from its input, one a line, and writes what they become in every format.
+WRITER = """
+import json, sys
+from agentctl.agentfiles.agent import read_agent
+from agentctl.agentfiles.model import FORMATS
+from agentctl.agentfiles.rendering import render_agent
+from agentctl.errors import WideningRefused
+
+for line in sys.stdin:
+    agent = read_agent(*json.loads(line))
+    said = [agent.grant.scopes_lower, agent.grant.scopes_upper, agent.grant.extras]
+    for format in FORMATS:
+        try:
+            said.append(render_agent(agent, format)[0])
+        except WideningRefused as refused:
+            said.append(refused.message)
+    print(json.dumps(said), flush=True)
+"""
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=str)
-def test_a_grant_does_not_depend_on_the_parser_that_is_installed(
-    example: tuple[Format, str], monkeypatch: pytest.MonkeyPatch
+class Writer:
+    """A process whose sets have an order of their own."""
+
+    def __init__(self, seed: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", WRITER],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __call__(self, text: str, format: Format) -> str:
+        """Return what the file becomes."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps([text, format]) + "\n")
+        self._process.stdin.flush()
+        return self._process.stdout.readline()
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+@pytest.fixture(scope="module")
+def writers() -> Iterator[list[Writer]]:
+    """Return three processes with different orders of sets."""
+    made = [Writer(seed) for seed in ("0", "1", "77")]
+    yield made
+    for one in made:
+        one.close()
+
+
+@MANY
+@given(file=files())
+def test_the_bytes_do_not_depend_on_the_order_of_sets(
+    writers: list[Writer], file: tuple[str, Format]
 ) -> None:
-    format, text = example
-    before = read_grants(text, format)
-    monkeypatch.setattr(yaml_text, "_LOADER", yaml.SafeLoader)
-    after = read_grants(text, format)
-    assert (after.state, after.tokens, after.extras) == (
-        before.state,
-        before.tokens,
-        before.extras,
-    )
+    said = {write(*file) for write in writers}
+    assert len(said) == 1
+    assert said != {""}
+
+
+def with_parser(loader: type, text: str, format: Format) -> object:
+    """Return what is read when this parser is installed; the words of a refusal are its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(yaml_text, "_LOADER", loader)
+        grant = read_grants(text, format)
+    return grant.state, grant.tokens, grant.extras, grant.powers_lower, grant.powers_upper
+
+
+BROKEN = st.tuples(
+    st.sampled_from(EXAMPLES), st.integers(0, 200), st.text(":-[]{}#'\"|> \n\ta,", max_size=3)
+).map(lambda one: (one[0][1][: one[1]] + one[2] + one[0][1][one[1] + 1 :], one[0][0]))
+
+
+@MANY
+@given(files() | BROKEN)
+def test_a_grant_does_not_depend_on_the_parser_that_is_installed(
+    file: tuple[str, Format],
+) -> None:
+    assert with_parser(yaml.CSafeLoader, *file) == with_parser(yaml.SafeLoader, *file)

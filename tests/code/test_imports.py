@@ -24,6 +24,7 @@ TOP = {
     "agentctl.compensating",
     "agentctl.deciding",
     "agentctl.deriving",
+    "agentctl.discretion",
     "agentctl.door",
     "agentctl.loading",
     "agentctl.registering",

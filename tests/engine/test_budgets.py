@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 import pytest
@@ -179,6 +181,26 @@ def test_written_bytes_are_reserved_before_the_write(bench: Bench) -> None:
         "attempted": 5,
     }
     assert not (bench.folder / "out" / "a.txt").exists()
+
+
+def test_what_a_failed_program_printed_counts_too(bench: Bench) -> None:
+    script = "print('x' * 600); raise SystemExit(3)"
+    limits = dict.fromkeys(
+        ("stdoutLimitBytes", "stderrLimitBytes", "combinedOutputLimitBytes"), 1_000
+    )
+    command = {"command": sys.executable, "args": ["-I", "-S", "-c", script]}
+    fail = {"kind": "builtin.shell.exec", **command, **limits}
+    document = workflow(
+        task("one", "action:fail", failure="continue"),
+        task("two", "action:fail"),
+        actions={"fail": fail},
+        policy={"approval": "never", "processAllowlist": [os.path.basename(sys.executable)]},
+        runtime={"budgets": {"maxProcessOutputBytes": 1_500}},
+    )
+    outcome = bench.run(document)
+    assert child(exceeded(bench, outcome.run_id), "dimension") == "processOutputBytes"
+    states = [one.state for one in bench.engine.history(outcome.run_id).effects]
+    assert states == ["failed", "requested"]
 
 
 def test_wall_time_counts_the_pauses(bench: Bench) -> None:

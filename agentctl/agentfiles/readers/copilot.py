@@ -60,9 +60,10 @@ def _take_keys(head: Head, draft: Draft) -> None:
         draft.take(Token("hooks", *head.place("hooks"), (), ("hooks",)))
     node = head.get("handoffs")
     for item in node.items if isinstance(node, Sequence) else []:
-        target = text_of(item.entries.get("agent")) if isinstance(item, Mapping) else None
-        if target:
-            draft.take(Token(target, *at(item), (), (f"handoff:{target}",)))
+        named = item.entries.get("agent") if isinstance(item, Mapping) else None
+        target = text_of(named)
+        if named is not None and target:
+            draft.take(Token(target, *at(named), (), (f"handoff:{target}",)))
         else:
             draft.note("doubtful", "a handoff names no agent", at(item))
 

@@ -65,7 +65,7 @@ def _extension(head: Head, item: Node) -> Extension | None:
         command=text_of(entries.get("cmd")),
         arguments=_arguments(entries.get("args")),
         keys=frozenset(key for key, node in entries.items() if not _is_empty(node)),
-        place=at(item),
+        place=at(entries["name"]),
     )
 
 
@@ -91,12 +91,14 @@ def _is_empty(node: Node) -> bool:
 def _take_sub_recipes(head: Head, draft: Draft) -> None:
     node = head.get("sub_recipes")
     for item in node.items if isinstance(node, Sequence) else []:
-        name = text_of(item.entries.get("name")) if isinstance(item, Mapping) else None
+        named = item.entries.get("name") if isinstance(item, Mapping) else None
+        name = text_of(named)
         # An open `summon` dispatches to everybody, so single names would say less.
         extras = (
             () if "agent.start" in draft.lower and not _targets(draft) else (f"agents:{name}",)
         )
-        draft.take(Token(name or "sub_recipes", *at(item), ("agent",), extras if name else ()))
+        place = at(item if named is None else named)
+        draft.take(Token(name or "sub_recipes", *place, ("agent",), extras if name else ()))
     if node is not None and not isinstance(node, Sequence):
         draft.is_open = True
         draft.note("doubtful", "sub_recipes is not a list", head.place("sub_recipes"))

@@ -32,12 +32,7 @@ def cancel(
         who = actor or login()
         outcome = drive(console, engine, lambda: engine.cancel(run_id, actor=who, reason=reason))
         if outcome is None:
-            asked: JsonObject = {
-                "runId": run_id,
-                "requested": True,
-                "actor": who,
-                "reason": reason,
-            }
+            asked: JsonObject = {"runId": run_id, "requested": True}
             text = f"run {run_id}: its owner was asked to cancel it"
             console.result("CancelRequest", asked, lambda: text)
             return 0

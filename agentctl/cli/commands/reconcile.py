@@ -90,8 +90,9 @@ def _plan(
     doubt = _doubt(engine, run_id)
     asked = [dossier.gather(engine, doubt, one) for one in doubt.effects]
     stored: list[JsonValue] = []
+    clean = engine.redacted(run_id, findings) if findings else []
     try:
-        for one in decide_all(doubt.state, Work(), findings, SystemClock().now()):
+        for one in decide_all(doubt.state, Work(), clean, SystemClock().now()):
             told = {"effectName": one.effect_name, "effectId": one.effect_id, "status": one.state}
             stored.append({**told, "consequence": consequence(doubt, cast("Status", one.state))})
     except DecisionsRefused as refused:
@@ -169,12 +170,10 @@ def _store(
     engine: Engine, run_id: str, listed: Decisions, findings: list[tuple[str, Finding]]
 ) -> list[ReconciliationRecord]:
     """Store every finding of a file in one commit, or none. Raises DocumentError."""
-    from agentctl.clock import SystemClock
-    from agentctl.engine.operations.reconcile import reconcile_all
     from agentctl.errors import DecisionsRefused
 
     try:
-        return reconcile_all(run_id, findings, engine.store, SystemClock().now())
+        return engine.reconcile_all(run_id, findings)
     except DecisionsRefused as refused:
         raise listed.explained(refused) from None
 

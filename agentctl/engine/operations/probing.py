@@ -16,6 +16,7 @@ from attr import frozen
 from agentctl.clock import iso
 from agentctl.engine.apply import Work
 from agentctl.engine.artifacts import Shelf
+from agentctl.engine.credentials import dispatched_credentials
 from agentctl.engine.finish import uncertain_effects
 from agentctl.engine.kinds import PROCESS_KINDS
 from agentctl.engine.ledger import error_json
@@ -26,6 +27,7 @@ from agentctl.engine.operations.reconcile import (
     record_finding,
 )
 from agentctl.engine.operations.resume import lose_unconfirmed
+from agentctl.engine.operations.tab import Tab
 from agentctl.engine.plan import plan_from_json
 from agentctl.engine.policy import Policy
 from agentctl.engine.ports import EffectContext
@@ -140,13 +142,12 @@ async def probe(
         work = Work()
         lose_unconfirmed(state, work, clock.now())
         chosen = _chosen(state, wanted, mode)
-        prober = _Prober(
-            state,
-            journal,
-            clock,
-            executors_for(plan),
-            open_secrets(cast("JsonObject", plan.definitions["policy"]), state.run.workspace),
-        )
+        policy = cast("JsonObject", plan.definitions["policy"])
+        secrets = open_secrets(policy, state.run.workspace)
+        # What the world answers may hold what the run has let out before.
+        await secrets.remember(one.reference for one in dispatched_credentials(state))
+        tab = Tab.of(state, journal, clock)
+        prober = _Prober(state, journal, clock, executors_for(plan), secrets, tab)
         if work:
             journal.commit(work)
         return [await prober.ask(effect, one) for effect, one in chosen]
@@ -200,6 +201,7 @@ class _Prober(Value):
     clock: Clock
     executors: Mapping[str, Executor]
     secrets: SecretKeeper
+    tab: Tab
 
     async def ask(self, effect: EffectRecord, one: Probe) -> Probed:
         """Run one probe and store its answer as evidence, and as a finding if it settles."""
@@ -240,12 +242,20 @@ class _Prober(Value):
         said = answer if isinstance(answer, dict) and not problems else {}
         finding = _finding(said, actor, evidence)
         if finding is not None:
-            record_finding(self.state, work, effect, finding, now)
+            spent = self.tab.spent(effect)
+            record_finding(self.state, work, effect, finding, now, spent=spent)
             reason = finding.reason
         else:
             reason = "; ".join(problems) or "the probe does not know"
             note_evidence(
-                self.state, work, effect, now, actor=actor, reason=reason, evidence=evidence
+                self.state,
+                work,
+                effect,
+                now,
+                actor=actor,
+                reason=reason,
+                evidence=evidence,
+                spent=self.tab.spent(effect),
             )
         self.journal.commit(work)
         return Probed(
@@ -273,6 +283,8 @@ class _Prober(Value):
 
             hints = process_hints(one.definition)
             asked = process_input(self.state.plan.definitions, one.definition, asked)
+        asking = _as_effect(effect, one, asked)
+        self.tab.reserve(effect, asking, one.action)
         shelf = Shelf(self.journal.artifacts, self.secrets)
         context = EffectContext(
             workspace=self.state.run.workspace,
@@ -287,8 +299,9 @@ class _Prober(Value):
         limit = seconds if isinstance(seconds, int) else default
         try:
             async with asyncio.timeout(limit):
-                executor = self.executors[facts.kind]
-                return await executor.execute(_as_effect(effect, one, asked), context)
+                returned = await self.executors[facts.kind].execute(asking, context)
+                self.tab.settle(asking, returned)
+                return returned
         except TimeoutError:
             message = f"the probe did not answer within {limit:g} s"
             raise EffectError(message, code="timeout") from None

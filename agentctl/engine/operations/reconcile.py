@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from attr import frozen
+from attr import evolve, frozen
 
 from agentctl.engine.apply import Work
 from agentctl.engine.contracts import approval_of, contract_of
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agentctl.clock import Instant
-    from agentctl.engine.ports import Store
+    from agentctl.engine.ports import SecretKeeper, Store
     from agentctl.engine.records import EffectRecord
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject, JsonValue
@@ -72,26 +72,27 @@ class Finding(Value):
     approved: bool = False
 
 
-def reconcile(
-    run_id: str, effect: str, finding: Finding, store: Store, now: Instant
-) -> ReconciliationRecord:
-    """Record a finding about one effect, by its id, a prefix of it, or its name.
-
-    Raises UnknownRun, UnknownEffect, EffectCertain for an effect that is not in doubt,
-    ResultMissing, ResultRefused and CompensationRefused for an unfitting finding,
-    ConfirmationRequired, IllegalTransition for a finding that its predecessor does not allow,
-    and RunHeld while a live process owns the run.
-    """
-    try:
-        return reconcile_all(run_id, [(effect, finding)], store, now)[0]
-    except DecisionsRefused as refused:
-        raise refused.problems[0][1] from None
+def redacted(finding: Finding, secrets: SecretKeeper) -> Finding:
+    """Return a finding without any value of a secret."""
+    return evolve(
+        finding,
+        actor=secrets.redact_text(finding.actor),
+        reason=secrets.redact_text(finding.reason),
+        evidence=secrets.redact(finding.evidence),
+        result=secrets.redact(finding.result),
+    )
 
 
 def reconcile_all(
     run_id: str, decisions: Sequence[tuple[str, Finding]], store: Store, now: Instant
 ) -> list[ReconciliationRecord]:
-    """Record several findings in one commit. Raises DecisionsRefused with every problem."""
+    """Record several findings in one commit; effects go by name, id or beginning of an id.
+
+    Raises UnknownRun, RunHeld while a live process owns the run, and DecisionsRefused with every
+    problem: UnknownEffect, EffectCertain for an effect that is not in doubt, ResultMissing,
+    ResultRefused and CompensationRefused for an unfitting finding, ConfirmationRequired, and
+    IllegalTransition for a finding that its predecessor does not allow.
+    """
     journal = store.claim_run(run_id, now)
     try:
         history = store.load_run(run_id)
@@ -143,9 +144,18 @@ def find_effect(state: RunState, wanted: str) -> EffectRecord:
 
 
 def record_finding(
-    state: RunState, work: Work, effect: EffectRecord, finding: Finding, now: Instant
+    state: RunState,
+    work: Work,
+    effect: EffectRecord,
+    finding: Finding,
+    now: Instant,
+    *,
+    spent: JsonObject | None = None,
 ) -> ReconciliationRecord:
-    """Add one finding to a unit of work. Raises as `reconcile` does."""
+    """Add one finding to a unit of work. Raises the problems of `reconcile_all`.
+
+    `spent` is what finding out took of the run's budgets, if it took anything.
+    """
     _check(state, effect, finding)
     record = state.reconciliations.get(effect.name)
     event = _event(state, record, finding)
@@ -170,6 +180,7 @@ def record_finding(
         evidence=finding.evidence,
         result=finding.result,
         compensation_effect=finding.compensation_effect,
+        spent=record.spent if spent is None else spent,
     )
     state.reconciliations[effect.name] = decided
     return decided
@@ -184,15 +195,23 @@ def note_evidence(
     actor: str,
     reason: str,
     evidence: JsonValue,
+    spent: JsonObject | None = None,
 ) -> ReconciliationRecord:
-    """Keep evidence that settles nothing; the effect stays in doubt.
+    """Keep evidence that settles nothing; the effect stays in doubt. `spent` as in a finding.
 
     Raises IllegalTransition for an effect that was settled already.
     """
     record = state.reconciliations.get(effect.name) or work.add(_opened(effect, now))
     detail: JsonObject = {"effectId": effect.id, "reason": reason, "evidence": evidence}
     noted = work.move(
-        record, "note", now, actor=actor, detail=detail, reason=reason, evidence=evidence
+        record,
+        "note",
+        now,
+        actor=actor,
+        detail=detail,
+        reason=reason,
+        evidence=evidence,
+        spent=record.spent if spent is None else spent,
     )
     state.reconciliations[effect.name] = noted
     return noted
