@@ -42,15 +42,17 @@ def inspect_view(
     *,
     stream: Iterable[StreamEvent] = (),
     holder: JsonObject | None = None,
+    start_key: str | None = None,
 ) -> JsonObject:
     """Return everything stored about a run, as `agentctl inspect` shows it.
 
-    `holder` is who owns the run at present: `{host, pid, since}`, or None.
+    `holder` is who owns the run at present: `{host, pid, since}`, or None. `start_key` is the
+    key that it was started under.
     """
     run = history.run
     tasks = sorted(history.tasks, key=lambda task: task.position)
     return {
-        "run": _run(history, journal, holder),
+        "run": {**_run(history, journal, holder), "startKey": start_key},
         "tasks": [_task(task) for task in tasks],
         "effects": [_effect(effect, history.late_reports) for effect in history.effects],
         "toolCalls": _tool_calls(history),
@@ -92,7 +94,12 @@ def _agent_view(agent: JsonObject) -> JsonObject:
 
 
 def run_row(
-    run: RunRecord, now: Instant, *, counts: Mapping[str, int], holder: JsonObject | None
+    run: RunRecord,
+    now: Instant,
+    *,
+    counts: Mapping[str, int],
+    holder: JsonObject | None,
+    start_key: str | None = None,
 ) -> JsonObject:
     """Return a run as one row of the list; `ageSeconds` counts from its creation."""
     end = run.ended_at or now
@@ -107,6 +114,7 @@ def run_row(
         "ageSeconds": max(now - run.created_at, 0) / 1_000_000,
         "durationSeconds": max(end - run.created_at, 0) / 1_000_000,
         "tasks": dict(counts),
+        "startKey": start_key,
         "holder": holder,
     }
 

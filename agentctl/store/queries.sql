@@ -13,6 +13,10 @@ INSERT INTO start_key (key, run, request_digest) VALUES (?, ?, ?)
 -- The run under a key.
 SELECT run.id, request_digest FROM start_key JOIN run ON run.number = start_key.run WHERE key = ?
 
+-- start_key_of --
+-- The key that a run was started under.
+SELECT key FROM start_key JOIN run ON run.number = start_key.run WHERE run.id = ?
+
 -- update_run --
 -- Compare and set: changes nothing when the version is stale.
 UPDATE run SET state = ?, version = ?, ended_at = ?, output = ?, error = ?, raised_budgets = ?

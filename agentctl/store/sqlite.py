@@ -109,6 +109,12 @@ class SqliteStore:
         with self.database.reading() as connection:
             return started_under(connection, key, request_digest)
 
+    def start_key_of(self, run_id: str) -> str | None:
+        """Return the key that a run was started under, if it has one."""
+        with self.database.reading() as connection:
+            row = connection.execute(SQL["start_key_of"], (run_id,)).fetchone()
+        return None if row is None else cast("str", row["key"])
+
     def claim_run(self, run_id: str, now: Instant) -> RunJournal:
         """Take the lease of an existing run. Raises UnknownRun and RunHeld."""
         with self.database.writing() as connection:

@@ -28,6 +28,7 @@ TOP = {
     "agentctl.loading",
     "agentctl.registering",
     "agentctl.requesting",
+    "agentctl.starting",
     "agentctl.testing",
 }
 PORTS = {"engine.entities", "engine.ports", "engine.records"}
