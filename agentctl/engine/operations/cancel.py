@@ -13,9 +13,9 @@ from agentctl.engine.finish import outcome_of, stop
 from agentctl.engine.ledger import interruption_event
 from agentctl.engine.plan import plan_from_json
 from agentctl.engine.state import state_from_history
-from agentctl.errors import RunHeld, StateError
+from agentctl.errors import RunHeld
+from agentctl.machines.legality import require
 from agentctl.machines.names import EffectStates
-from agentctl.machines.sets import RUN_FINAL
 
 if TYPE_CHECKING:
     from agentctl.clock import Instant
@@ -33,9 +33,7 @@ def cancel(
     Raises UnknownRun, and StateError for a run that is over.
     """
     run = store.load_run(run_id).run
-    if run.state in RUN_FINAL:
-        message = f"run {run_id} is already {run.state}"
-        raise StateError(message, run_id=run_id)
+    require("cancel", run)
     try:
         journal = store.claim_run(run_id, now)
     except RunHeld:

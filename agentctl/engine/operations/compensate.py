@@ -27,10 +27,11 @@ from agentctl.engine.recovery.inverses import (
 )
 from agentctl.engine.runner import Runner
 from agentctl.engine.state import state_from_history
-from agentctl.errors import CompensationBlocked, StateError, UsageError
+from agentctl.errors import CompensationBlocked, UsageError
 from agentctl.machines.compiled import TASK
+from agentctl.machines.legality import require
 from agentctl.machines.names import ReconciliationStates
-from agentctl.machines.sets import RUN_FINAL, TASK_SATISFIED
+from agentctl.machines.sets import TASK_SATISFIED
 from agentctl.suggest import did_you_mean
 from agentctl.value import Value
 
@@ -146,13 +147,7 @@ def plan_compensation(source_id: str, tasks: Sequence[str], store: Store) -> Com
     cannot be named.
     """
     source = store.load_run(source_id)
-    if source.run.state not in RUN_FINAL:
-        raise StateError(
-            f"run {source_id} is {source.run.state}; only a run that is over can be compensated",
-            help=f"`agentctl resume {source_id}` goes on with it, "
-            f"`agentctl cancel {source_id}` ends it",
-            run_id=source_id,
-        )
+    require("compensate", source.run)
     plan = plan_from_json(source.plan)
     earlier = [store.load_run(one) for one in store.runs_made_from(source_id, MODE)]
     return InversePlanner(source, plan, earlier).make(_wanted(plan, tasks, source_id))

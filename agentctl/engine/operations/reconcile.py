@@ -29,6 +29,7 @@ from agentctl.errors import (
     ResultRefused,
     UnknownEffect,
 )
+from agentctl.machines.legality import require
 from agentctl.machines.names import ReconciliationStates
 from agentctl.machines.sets import EFFECT_CONFIRMED, EFFECT_UNSETTLED
 from agentctl.suggest import did_you_mean
@@ -95,6 +96,7 @@ def reconcile_all(
     journal = store.claim_run(run_id, now)
     try:
         history = store.load_run(run_id)
+        require("reconcile", history.run)
         state = state_from_history(history, plan_from_json(history.plan))
         work = Work()
         lose_unconfirmed(state, work, now)
