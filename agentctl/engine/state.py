@@ -94,10 +94,26 @@ class RunState:
         self.outputs[task.id] = {"output": task.output}
         if task.state == TaskStates.failed:
             self.failed.append(task.id)
-        for dependent in self.dependents.get(task.id, ()):
-            self.unmet[dependent] -= 1
-            if not self.unmet[dependent]:
-                self.push_candidate(self.tasks[dependent])
+        if not self.unmet[task.id]:
+            self._release(task.id)
+
+    def _release(self, task_id: str) -> None:
+        """Let those that wait for a task go on.
+
+        A derived run may have taken one of them over already. What waits for that one still
+        comes after everything before it, as in a run without anything taken over.
+        """
+        over = [task_id]
+        while over:
+            for dependent in self.dependents.get(over.pop(), ()):
+                self.unmet[dependent] -= 1
+                if self.unmet[dependent]:
+                    continue
+                waiting = self.tasks[dependent]
+                if waiting.state in TASK_FINAL:
+                    over.append(dependent)
+                else:
+                    self.push_candidate(waiting)
 
 
 def state_from_history(history: RunHistory, plan: Plan) -> RunState:
@@ -119,11 +135,15 @@ def state_from_history(history: RunHistory, plan: Plan) -> RunState:
 
 
 def _index(state: RunState, order: Iterable[str]) -> None:
+    """Count what each task still waits for; the order has needs before those that need them."""
+    over: set[str] = set()
     for task_id in order:
         needs = set(state.plan.tasks[task_id].needs)
         for need in needs:
             state.dependents.setdefault(need, []).append(task_id)
-        state.unmet[task_id] = sum(state.tasks[need].state not in TASK_FINAL for need in needs)
+        state.unmet[task_id] = len(needs - over)
+        if state.tasks[task_id].state in TASK_FINAL and not state.unmet[task_id]:
+            over.add(task_id)
     for task_id in order:
         _place(state, state.tasks[task_id])
 
