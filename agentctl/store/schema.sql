@@ -30,7 +30,8 @@
 -- A number is never given twice, also when its run was collected: a process that was stopped for
 -- long and wakes up must not find another run under it.
 --
--- Instants are microseconds since 1970-01-01T00:00:00Z. JSON is canonical text. A column that is
+-- Instants are microseconds since 1970-01-01T00:00:00Z. JSON is canonical text; where a column is
+-- ANY, long text is compressed and so a blob. A column that is
 -- absent is NULL, which costs nothing.
 
 CREATE TABLE migration (
@@ -95,9 +96,9 @@ CREATE TABLE task (
     started_at INTEGER,
     ended_at INTEGER,
     due_at INTEGER,
-    output TEXT,
+    output ANY,
     error TEXT,
-    snapshot TEXT
+    snapshot ANY
 ) STRICT;
 
 CREATE TABLE effect (
@@ -198,10 +199,10 @@ CREATE TABLE late_report (
 CREATE TABLE memory (
     run INTEGER NOT NULL REFERENCES run (number),
     key TEXT NOT NULL,
-    value TEXT NOT NULL,
+    value ANY NOT NULL,
     task_id TEXT,
     PRIMARY KEY (run, key)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE stream_event (
     run INTEGER NOT NULL REFERENCES run (number),

@@ -26,12 +26,14 @@ from agentctl.store.rows import (
     iteration_from,
     json_or_none,
     late_report_from,
+    packed,
     read_json,
     reconciliation_from,
     run_from,
     stream_event_from,
     task_from,
     transition_from,
+    unpacked,
 )
 from agentctl.store.statements import SQL
 
@@ -151,7 +153,7 @@ class SqliteStore:
                 ),
                 artifacts=tuple(map(artifact_from, connection.execute(SQL["artifacts"], number))),
                 memory={
-                    one["key"]: read_json(one["value"])
+                    one["key"]: unpacked(one["value"])
                     for one in connection.execute(SQL["memory"], number)
                 },
             )
@@ -312,7 +314,7 @@ def _insert_run(connection: sqlite3.Connection, new: NewRun) -> int:
     )
     connection.executemany(
         SQL["put_memory"],
-        [(number, key, canonical(value), None) for key, value in new.memory.items()],
+        [(number, key, packed(value), None) for key, value in new.memory.items()],
     )
     return number
 

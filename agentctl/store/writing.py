@@ -19,7 +19,7 @@ from agentctl.engine.records import (
 from agentctl.errors import StaleVersion
 from agentctl.jsonvalue import canonical
 from agentctl.machines.sets import EFFECT_FINAL
-from agentctl.store.rows import first_key, text_or_null
+from agentctl.store.rows import first_key, packed_or_null, text_or_null
 from agentctl.store.statements import SQL
 
 if TYPE_CHECKING:
@@ -94,9 +94,9 @@ def _task(number: int, change: Change) -> Statement:
         task.started_at,
         task.ended_at,
         task.due_at,
-        text_or_null(task.output),
+        packed_or_null(task.output),
         text_or_null(task.error),
-        text_or_null(task.snapshot),
+        packed_or_null(task.snapshot),
         first_key(number) + task.position,
         change.base,
     )

@@ -61,9 +61,9 @@ CREATE TABLE task (
     started_at INTEGER,
     ended_at INTEGER,
     due_at INTEGER,
-    output TEXT,
+    output ANY,
     error TEXT,
-    snapshot TEXT
+    snapshot ANY
 ) STRICT;
 
 CREATE TABLE effect (
@@ -164,10 +164,10 @@ CREATE TABLE late_report (
 CREATE TABLE memory (
     run INTEGER NOT NULL REFERENCES run (number),
     key TEXT NOT NULL,
-    value TEXT NOT NULL,
+    value ANY NOT NULL,
     task_id TEXT,
     PRIMARY KEY (run, key)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE stream_event (
     run INTEGER NOT NULL REFERENCES run (number),
