@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agentctl.engine.records import (
         ApprovalRecord,
         ArtifactRecord,
+        CompensationRecord,
         EffectRecord,
         IterationRecord,
         ReconciliationRecord,
@@ -44,6 +45,7 @@ class RunState:
     approvals: dict[str, ApprovalRecord]
     reconciliations: dict[str, ReconciliationRecord]
     memory: Mapping[str, JsonValue]
+    compensations: dict[str, CompensationRecord] = field(factory=dict)
     artifacts: list[ArtifactRecord] = field(factory=list)
     outputs: dict[str, JsonObject] = field(factory=dict)
     unmet: dict[str, int] = field(factory=dict)
@@ -127,6 +129,7 @@ def state_from_history(history: RunHistory, plan: Plan) -> RunState:
         iterations={one.id: one for one in history.iterations},
         approvals={one.id: one for one in history.approvals},
         reconciliations={one.effect_name: one for one in history.reconciliations},
+        compensations={one.effect_name: one for one in history.compensations},
         artifacts=list(history.artifacts),
         memory=history.memory,
     )

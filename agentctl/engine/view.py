@@ -65,6 +65,16 @@ def inspect_view(
         "artifacts": [artifact_view(one) for one in history.artifacts],
         "streamEvents": [_stream(event) for event in stream],
         "effectReconciliations": [reconciliation_view(one) for one in history.reconciliations],
+        "compensations": [
+            {
+                "sourceEffect": one.effect_name,
+                "sourceEffectId": one.effect_id,
+                "taskId": one.task_id,
+                "state": one.state,
+                "canDo": _legal(one.table.legal(one.state)),
+            }
+            for one in history.compensations
+        ],
         "budget": budget_view(history),
         "memory": dict(history.memory),
         "approvals": [approval_view(one) for one in history.approvals],

@@ -27,7 +27,15 @@ if TYPE_CHECKING:
 # Their rows are found by key.
 KEYED = ("task", "effect", "artifact", "transition")
 # Their rows are found by the run's number.
-PLAIN = ("iteration", "approval", "reconciliation", "late_report", "memory", "stream_event")
+PLAIN = (
+    "iteration",
+    "approval",
+    "reconciliation",
+    "compensation",
+    "late_report",
+    "memory",
+    "stream_event",
+)
 JSON_COLUMNS = {
     "run": {"inputs", "vars", "output", "error", "raised_budgets"},
     "task": {"output", "error", "snapshot"},

@@ -80,6 +80,15 @@ UPDATE reconciliation SET state = ?, version = ?, decided_at = ?, actor = ?, rea
                           evidence = ?, result = ?, compensation_effect = ?
  WHERE run = ? AND effect_name = ? AND version = ?
 
+-- insert_compensation --
+-- One effect of the source that a compensation undoes.
+INSERT INTO compensation (run, effect_name, effect_id, task_id, state, version)
+VALUES (?, ?, ?, ?, ?, ?)
+
+-- update_compensation --
+-- Compare and set.
+UPDATE compensation SET state = ?, version = ? WHERE run = ? AND effect_name = ? AND version = ?
+
 -- insert_artifact --
 -- A run's reference to kept bytes.
 INSERT INTO artifact (key, name, task_id, digest, size_bytes, logical_path, media_type, state,
@@ -167,6 +176,10 @@ SELECT * FROM approval WHERE run = :run
 -- reconciliations --
 -- What was found out about a run's effects.
 SELECT * FROM reconciliation WHERE run = :run ORDER BY effect_name
+
+-- compensations --
+-- What a compensation did so far.
+SELECT * FROM compensation WHERE run = :run ORDER BY effect_name
 
 -- artifacts --
 -- What a run refers to, in the order it was kept.
@@ -307,6 +320,10 @@ DELETE FROM approval WHERE run = :run
 -- forget_reconciliations --
 -- Every row of a run that goes.
 DELETE FROM reconciliation WHERE run = :run
+
+-- forget_compensations --
+-- Every row of a run that goes.
+DELETE FROM compensation WHERE run = :run
 
 -- forget_late_reports --
 -- Every row of a run that goes.

@@ -35,6 +35,7 @@ _FORGET = (
     "forget_iterations",
     "forget_approvals",
     "forget_reconciliations",
+    "forget_compensations",
     "forget_late_reports",
     "forget_memory",
     "forget_stream_events",

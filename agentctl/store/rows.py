@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from agentctl.engine.records import (
     ApprovalRecord,
     ArtifactRecord,
+    CompensationRecord,
     EffectRecord,
     IterationRecord,
     LateReport,
@@ -206,6 +207,17 @@ def reconciliation_from(row: sqlite3.Row) -> ReconciliationRecord:
         evidence=json_or_none(row["evidence"]),
         result=json_or_none(row["result"]),
         compensation_effect=row["compensation_effect"],
+    )
+
+
+def compensation_from(row: sqlite3.Row) -> CompensationRecord:
+    """Read what a compensation did about one effect."""
+    return CompensationRecord(
+        effect_name=row["effect_name"],
+        effect_id=row["effect_id"],
+        task_id=row["task_id"],
+        state=_state("compensation", row, "effect_name"),
+        version=row["version"],
     )
 
 

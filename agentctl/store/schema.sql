@@ -8,6 +8,7 @@
 -- iteration    one row per turn of a loop that was looked at
 -- approval     durable questions to people
 -- reconciliation what was found out about effects that may have happened
+-- compensation what a compensation did about each effect of its source
 -- artifact     what runs refer to in the folder of artifacts, by digest
 -- late_report  what an owner that had lost its lease said of its effects; evidence, no more
 -- memory       the working memory of a run, newest value per key
@@ -165,6 +166,16 @@ CREATE TABLE reconciliation (
     evidence TEXT,
     result TEXT,
     compensation_effect TEXT,
+    PRIMARY KEY (run, effect_name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE compensation (
+    run INTEGER NOT NULL REFERENCES run (number),
+    effect_name TEXT NOT NULL,
+    effect_id TEXT NOT NULL,
+    task_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    version INTEGER NOT NULL,
     PRIMARY KEY (run, effect_name)
 ) STRICT, WITHOUT ROWID;
 

@@ -21,6 +21,7 @@ from agentctl.store.migrate import migrate
 from agentctl.store.rows import (
     approval_from,
     artifact_from,
+    compensation_from,
     effect_from,
     first_key,
     iteration_from,
@@ -150,6 +151,9 @@ class SqliteStore:
                 ),
                 reconciliations=tuple(
                     map(reconciliation_from, connection.execute(SQL["reconciliations"], number))
+                ),
+                compensations=tuple(
+                    map(compensation_from, connection.execute(SQL["compensations"], number))
                 ),
                 artifacts=tuple(map(artifact_from, connection.execute(SQL["artifacts"], number))),
                 memory={

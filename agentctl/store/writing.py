@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from agentctl.engine.records import (
     ApprovalRecord,
     ArtifactRecord,
+    CompensationRecord,
     EffectRecord,
     IterationRecord,
     ReconciliationRecord,
@@ -187,6 +188,16 @@ def _reconciliation(number: int, change: Change) -> Statement:
     return SQL["update_reconciliation"], moved
 
 
+def _compensation(number: int, change: Change) -> Statement:
+    one = change.record
+    assert isinstance(one, CompensationRecord)
+    if change.base is None:
+        named = (number, one.effect_name, one.effect_id, one.task_id)
+        return SQL["insert_compensation"], (*named, one.state, one.version)
+    moved = (one.state, one.version, number, one.effect_name, change.base)
+    return SQL["update_compensation"], moved
+
+
 def _artifact(number: int, change: Change) -> Statement:
     one = change.record
     assert isinstance(one, ArtifactRecord)
@@ -206,5 +217,6 @@ _STATEMENTS = {
     IterationRecord: _iteration,
     ApprovalRecord: _approval,
     ReconciliationRecord: _reconciliation,
+    CompensationRecord: _compensation,
     ArtifactRecord: _artifact,
 }

@@ -13,6 +13,7 @@ from agentctl.engine.finish import outcome_of, stop
 from agentctl.engine.ledger import interruption_event
 from agentctl.engine.plan import plan_from_json
 from agentctl.engine.state import state_from_history
+from agentctl.engine.undoing import follow_inverses
 from agentctl.errors import RunHeld
 from agentctl.machines.legality import require
 from agentctl.machines.names import EffectStates
@@ -46,6 +47,7 @@ def cancel(
         _interrupt_started(state, work, now)
         error: JsonObject = {"code": "cancelled", "message": reason or "cancelled"}
         stop(state, work, now, event="cancel", error=error, actor=actor)
+        follow_inverses(state, work, now)
         journal.commit(work)
     finally:
         journal.release()

@@ -33,6 +33,7 @@ from agentctl.engine.probes import Probe, answer_problems, probe_of
 from agentctl.engine.records import EffectRecord
 from agentctl.engine.secrecy import redact_error
 from agentctl.engine.state import state_from_history
+from agentctl.engine.undoing import follow_inverses
 from agentctl.errors import (
     AgentctlError,
     EffectCertain,
@@ -148,6 +149,7 @@ async def probe(
             open_secrets(cast("JsonObject", plan.definitions["policy"]), state.run.workspace),
         )
         if work:
+            follow_inverses(state, work, clock.now())
             journal.commit(work)
         return [await prober.ask(effect, one) for effect, one in chosen]
     finally:
@@ -247,6 +249,7 @@ class _Prober(Value):
             note_evidence(
                 self.state, work, effect, now, actor=actor, reason=reason, evidence=evidence
             )
+        follow_inverses(self.state, work, now)
         self.journal.commit(work)
         return Probed(
             effect_id=effect.id,

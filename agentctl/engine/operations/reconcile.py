@@ -18,6 +18,7 @@ from agentctl.engine.plan import plan_from_json
 from agentctl.engine.policy import Policy
 from agentctl.engine.records import ReconciliationRecord
 from agentctl.engine.state import state_from_history
+from agentctl.engine.undoing import follow_inverses
 from agentctl.errors import (
     AgentctlError,
     CompensationRefused,
@@ -101,6 +102,7 @@ def reconcile_all(
         work = Work()
         lose_unconfirmed(state, work, now)
         decided = decide_all(state, work, decisions, now)
+        follow_inverses(state, work, now)
         journal.commit(work)
     finally:
         journal.release()

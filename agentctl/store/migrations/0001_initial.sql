@@ -133,6 +133,16 @@ CREATE TABLE reconciliation (
     PRIMARY KEY (run, effect_name)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE compensation (
+    run INTEGER NOT NULL REFERENCES run (number),
+    effect_name TEXT NOT NULL,
+    effect_id TEXT NOT NULL,
+    task_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (run, effect_name)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE artifact (
     key INTEGER PRIMARY KEY,
     run INTEGER GENERATED ALWAYS AS (key >> 32) VIRTUAL,
