@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from agentctl.clock import iso
 from agentctl.engine.budget_view import budget_view
+from agentctl.engine.compensation_view import compensation_view
 from agentctl.jsonvalue import digest_text
 from agentctl.machines.compiled import EFFECT, RUN, TASK
 from agentctl.machines.names import ApprovalStates
@@ -65,16 +66,7 @@ def inspect_view(
         "artifacts": [artifact_view(one) for one in history.artifacts],
         "streamEvents": [_stream(event) for event in stream],
         "effectReconciliations": [reconciliation_view(one) for one in history.reconciliations],
-        "compensations": [
-            {
-                "sourceEffect": one.effect_name,
-                "sourceEffectId": one.effect_id,
-                "taskId": one.task_id,
-                "state": one.state,
-                "canDo": _legal(one.table.legal(one.state)),
-            }
-            for one in history.compensations
-        ],
+        "compensations": [compensation_view(one) for one in history.compensations],
         "budget": budget_view(history),
         "memory": dict(history.memory),
         "approvals": [approval_view(one) for one in history.approvals],
