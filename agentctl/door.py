@@ -158,7 +158,7 @@ class Engine(Registering, Starting, Deciding, Requesting, Compensating, Deriving
 
         plan = loaded.plan
         request = evolve(
-            self._request(loaded, inputs, workspace, key),
+            self._start_request(loaded, inputs, workspace, key),
             timeout_seconds=timeout_seconds,
             interactive=interactive,
         )

@@ -41,10 +41,10 @@ class Starting:
         """
         from agentctl.engine.operations.once import started
 
-        request = self._request(loaded, inputs, None, key)
+        request = self._start_request(loaded, inputs, None, key)
         return started(request, self.store if self._db.exists() else None)
 
-    def _request(
+    def _start_request(
         self,
         loaded: Loaded,
         inputs: JsonObject | None,
