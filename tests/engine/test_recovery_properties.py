@@ -97,11 +97,21 @@ def test_a_retry_gives_what_a_clean_run_gives(data: st.DataObject) -> None:
     with Bench() as bench:
         source = broken(bench, shape, fails)
         loaded = bench.engine.load(shape.document())
-        plan = bench.engine.plan_retry(loaded, source, failed=True)
+        begins: dict[str, Any] = {"failed": True}
+        plan = bench.engine.plan_retry(loaded, source, **begins)
+        if not rules(plan) <= FOR_GOOD:
+
+            def plan_with(roots: list[str]) -> RecoveryPlan:
+                return bench.engine.plan_retry(
+                    loaded, source, roots=roots, restart_successful=True
+                )
+
+            begins = {"roots": begun_anew(plan_with, plan.roots), "restart_successful": True}
+            plan = bench.engine.plan_retry(loaded, source, **begins)
         heal(
             bench,
             plan,
-            lambda: bench.engine.retry_sync(loaded, source, failed=True),
+            lambda: bench.engine.retry_sync(loaded, source, **begins),
             clean(shape),
         )
 
