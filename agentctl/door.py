@@ -31,6 +31,7 @@ from agentctl.errors import UncertainEffect
 from agentctl.machines.names import RunStates
 from agentctl.registering import Registering
 from agentctl.requesting import Requesting
+from agentctl.starting import Starting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 DEFAULT_DATABASE = ".agentctl/runtime.db"
 
 
-class Engine(Registering, Deciding, Requesting, Compensating, Deriving):
+class Engine(Registering, Starting, Deciding, Requesting, Compensating, Deriving):
     """Loads workflows, and starts, resumes, cancels, replays and inspects runs.
 
     `db` is the SQLite file, made on first use. `durability` "full" survives a power failure,
@@ -153,27 +154,23 @@ class Engine(Registering, Deciding, Requesting, Compensating, Deriving):
         fails is an outcome, not an exception.
         """
         from agentctl.engine.operations.once import start_once
-        from agentctl.engine.operations.start import StartRequest, start
+        from agentctl.engine.operations.start import start
 
         plan = loaded.plan
-        await require_reachable(plan)
-        ports = self._ports(plan)
-        request = StartRequest(
-            plan=plan,
-            inputs=loaded.inputs(inputs),
-            vars=loaded.overrides,
-            workspace=self._workspace_of(plan, workspace),
-            folder=loaded.folder,
-            source=loaded.text,
+        request = evolve(
+            self._start_request(loaded, inputs, workspace, key),
             timeout_seconds=timeout_seconds,
             interactive=interactive,
-            key=key,
         )
-        return await start_once(
-            request,
-            self.store,
-            lambda: self._run(start(request, self.store, self._entropy, ports)),
-        )
+
+        async def begin() -> RunOutcome:
+            await require_reachable(plan)
+            ports = self._ports(plan)
+            return await self._run(start(request, self.store, self._entropy, ports))
+
+        if key is None:
+            return await begin()
+        return await start_once(request, self.store, begin)
 
     async def resume(
         self,
@@ -282,6 +279,7 @@ class Engine(Registering, Deciding, Requesting, Compensating, Deriving):
             self.store.load_run(run_id),
             self.store.transitions(run_id),
             stream=self.store.stream_events(run_id),
+            start_key=self.store.start_key_of(run_id),
         )
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:

@@ -124,6 +124,9 @@ _CAPABILITIES_HEAD = """\
 how it is used.
 """
 
+_OPERATIONS_BEGIN = "<!-- operations: written by docs/generate.py -->"
+_OPERATIONS_END = "<!-- end of operations -->"
+
 _MACHINES_HEAD = """\
 # The state machines
 
@@ -201,6 +204,33 @@ def errors() -> str:
     return "\n".join(parts) + "\n"
 
 
+def recovery() -> str:
+    """Return the page on recovery with the table of operations between its two marks."""
+    page = (DOCS / "recovery.md").read_text(encoding="utf-8")
+    before, _, rest = page.partition(_OPERATIONS_BEGIN)
+    _, _, after = rest.partition(_OPERATIONS_END)
+    return "\n".join([before + _OPERATIONS_BEGIN, *_operations(), _OPERATIONS_END + after])
+
+
+def _operations() -> Iterator[str]:
+    """Yield one row for each cell, its states in the run machine's order."""
+    from agentctl.machines.compiled import RUN
+    from agentctl.machines.legality import OPERATIONS
+
+    yield "| operation | state of the run | what happens | else |"
+    yield "| --- | --- | --- | --- |"
+    for operation, cells in OPERATIONS.items():
+        for cell in cells:
+            states = [f"`{one}`" for one in RUN.states if one in cell.states]
+            listed = "every" if len(states) == len(RUN.states) else ", ".join(states)
+            said = cell.says if cell.is_legal else f"refused: {cell.says}"
+            yield f"| {operation} | {listed} | {said} | {_next(cell.next_step)} |"
+
+
+def _next(command: str | None) -> str:
+    return "" if command is None else f"`{command}`"
+
+
 def schema() -> str:
     """Return the JSON Schema of workflow documents, as `agentctl schema --write` does."""
     from agentctl.engine.document.schema import document_schema
@@ -245,6 +275,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "machines.md": machines,
     "errors.md": errors,
     "capabilities.md": capabilities,
+    "recovery.md": recovery,
     "workflow.schema.json": schema,
 }
 

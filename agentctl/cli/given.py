@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentctl.jsonvalue import JsonObject, JsonValue
+    from agentctl.machines.legality import Operation
     from agentctl.machines.names import RunState
 
 
@@ -35,21 +36,21 @@ def inputs(inline: str | None, file: str | None, pairs: Sequence[str] | None) ->
     return {**base, **dict(parse_input(one) for one in pairs or ())}
 
 
-def run_states(asked: Sequence[str], *, only_over: bool = False) -> list[RunState]:
+def run_states(asked: Sequence[str], *, operation: Operation | None = None) -> list[RunState]:
     """Return the run states of `--state` options, where each may hold several with commas.
 
-    Raises UsageError for what is no state, or with `only_over` for one that is not an end.
+    Raises UsageError for what is no state, or one in which the operation is not legal.
     """
     from agentctl.machines.compiled import RUN
-    from agentctl.machines.sets import RUN_FINAL
+    from agentctl.machines.legality import cell_of, legal_states
     from agentctl.suggest import did_you_mean
 
-    known = sorted(RUN_FINAL) if only_over else RUN.states
+    known = RUN.states if operation is None else sorted(legal_states(operation))
     found = []
     for one in (part for text in asked for part in text.split(",") if part):
-        if one in RUN.states and one not in known:
-            ends = ", ".join(known)
-            raise UsageError(f"a run that is {one} is not over", help=f"runs end as {ends}")
+        if operation is not None and one in RUN.states and one not in known:
+            says = cell_of(operation, one).says
+            raise UsageError(f"{one}: {says}", help=f"choose among {', '.join(known)}")
         if one not in known:
             raise UsageError(f"no run state {one!r}", help=did_you_mean(one, known))
         found.append(cast("RunState", one))

@@ -52,6 +52,8 @@ def _about(history: RunHistory, shown: JsonObject) -> Iterable[tuple[str, str]]:
     run = history.run
     yield "workflow", run.workflow_name
     yield "mode", run.mode
+    if shown["startKey"]:
+        yield "start key", str(shown["startKey"])
     yield "created", iso(run.created_at)
     if run.ended_at is not None:
         took = duration((run.ended_at - run.created_at) / 1_000_000)

@@ -82,7 +82,7 @@ def _json(name: str, result: object) -> JsonValue:
     value = cast("JsonValue", result)
     try:
         if len(canonical(value)) > OUTPUT_BYTES_MAX:
-            message = f"{name} returned more than {OUTPUT_BYTES_MAX:,} bytes"
+            message = f"{name} returned more than OUTPUT_BYTES_MAX = {OUTPUT_BYTES_MAX:,} bytes"
             raise EffectError(message, code="output_too_large")
     except (TypeError, ValueError) as error:
         raise EffectError(

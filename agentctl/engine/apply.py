@@ -16,6 +16,7 @@ from attr import define, field, fields
 from agentctl.engine.records import (
     ApprovalRecord,
     ArtifactRecord,
+    CompensationRecord,
     EffectRecord,
     IterationRecord,
     MemoryWrite,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from agentctl.machines.names import (
         ApprovalEvent,
         ArtifactEvent,
+        CompensationEvent,
         EffectEvent,
         IterationEvent,
         ReconciliationEvent,
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
 Record: TypeAlias = (
     "RunRecord | TaskRecord | EffectRecord | IterationRecord | ApprovalRecord"
-    " | ReconciliationRecord | ArtifactRecord"
+    " | ReconciliationRecord | CompensationRecord | ArtifactRecord"
 )
 R = TypeVar("R", bound="Record")
 
@@ -100,6 +102,7 @@ _READERS: dict[type, tuple[tuple[str, ...], Callable[[object], tuple[object, ...
         IterationRecord,
         ApprovalRecord,
         ReconciliationRecord,
+        CompensationRecord,
         ArtifactRecord,
     )
 }
@@ -189,6 +192,14 @@ class Work:
         now: Instant,
         **changes: object,
     ) -> ArtifactRecord: ...
+    @overload
+    def move_on(
+        self,
+        record: CompensationRecord,
+        events: Sequence[CompensationEvent],
+        now: Instant,
+        **changes: object,
+    ) -> CompensationRecord: ...
     def move_on(
         self, record: Record, events: Sequence[str], now: Instant, **changes: Any
     ) -> Record:

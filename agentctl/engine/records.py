@@ -14,6 +14,7 @@ from attr import field, frozen
 from agentctl.machines.compiled import (
     APPROVAL,
     ARTIFACT,
+    COMPENSATION,
     EFFECT,
     ITERATION,
     RECONCILIATION,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from agentctl.machines.names import (
         ApprovalState,
         ArtifactState,
+        CompensationState,
         EffectState,
         IterationState,
         MachineName,
@@ -271,6 +273,29 @@ class ReconciliationRecord(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class CompensationRecord(Value):
+    """What a compensation did about one effect of its source; it belongs to the compensation.
+
+    `effect_name` and `effect_id` are the source's; `task_id` is the inverse's task here, which has
+    the name of the source's task.
+    """
+
+    machine: ClassVar[MachineName] = "compensation"
+    table: ClassVar = COMPENSATION
+
+    effect_name: str
+    effect_id: str
+    task_id: str
+    state: CompensationState = COMPENSATION.initial
+    version: int = 0
+
+    @property
+    def entity(self) -> str:
+        """A compensation is named by the effect that it undoes."""
+        return self.effect_name
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class ArtifactRecord(Value):
     """A run's reference to bytes that one of its effects kept.
 
@@ -366,6 +391,7 @@ class RunHistory(Value):
     iterations: tuple[IterationRecord, ...]
     approvals: tuple[ApprovalRecord, ...]
     reconciliations: tuple[ReconciliationRecord, ...] = ()
+    compensations: tuple[CompensationRecord, ...] = ()
     late_reports: tuple[LateReport, ...] = ()
     artifacts: tuple[ArtifactRecord, ...] = ()
     memory: Mapping[str, JsonValue]

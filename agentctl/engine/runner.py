@@ -14,6 +14,7 @@ from attr import define, field, frozen
 from agentctl.engine.finish import StopEvent, conclude, outcome_of, stop, suspend
 from agentctl.engine.ports import Careful
 from agentctl.engine.scheduler import Scheduler
+from agentctl.engine.undoing import follow_inverses
 from agentctl.engine.waiting import pause
 from agentctl.value import Value
 
@@ -158,6 +159,8 @@ class Runner:
     def commit(self) -> None:
         """Write the work at hand, then tell the listeners."""
         work = self.scheduler.work
+        if self.state.compensations:
+            follow_inverses(self.state, work, self.now())
         if self.journal is None:
             assert self.open_journal is not None
             self.journal = self.open_journal(work)

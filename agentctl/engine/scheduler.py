@@ -340,7 +340,9 @@ class Scheduler:
 
     def _checked(self, plan: PlanTask, done: Done) -> Done | Failed:
         if exceeds(done.result.output, OUTPUT_BYTES_MAX):
-            message = f"output of {plan.id} has more than {OUTPUT_BYTES_MAX:,} bytes"
+            message = (
+                f"output of {plan.id} has more than OUTPUT_BYTES_MAX = {OUTPUT_BYTES_MAX:,} bytes"
+            )
             return Failed({"code": "output_too_large", "message": message})
         if plan.output_schema is None:
             return done

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agentctl.engine.records import (
         ApprovalRecord,
         ArtifactRecord,
+        CompensationRecord,
         EffectRecord,
         IterationRecord,
         ReconciliationRecord,
@@ -44,6 +45,7 @@ class RunState:
     approvals: dict[str, ApprovalRecord]
     reconciliations: dict[str, ReconciliationRecord]
     memory: Mapping[str, JsonValue]
+    compensations: dict[str, CompensationRecord] = field(factory=dict)
     artifacts: list[ArtifactRecord] = field(factory=list)
     stream_counts: dict[tuple[str, int], int] = field(factory=dict)
     outputs: dict[str, JsonObject] = field(factory=dict)
@@ -95,10 +97,26 @@ class RunState:
         self.outputs[task.id] = {"output": task.output}
         if task.state == TaskStates.failed:
             self.failed.append(task.id)
-        for dependent in self.dependents.get(task.id, ()):
-            self.unmet[dependent] -= 1
-            if not self.unmet[dependent]:
-                self.push_candidate(self.tasks[dependent])
+        if not self.unmet[task.id]:
+            self._release(task.id)
+
+    def _release(self, task_id: str) -> None:
+        """Let those that wait for a task go on.
+
+        A derived run may have taken one of them over already. What waits for that one still
+        comes after everything before it, as in a run without anything taken over.
+        """
+        over = [task_id]
+        while over:
+            for dependent in self.dependents.get(over.pop(), ()):
+                self.unmet[dependent] -= 1
+                if self.unmet[dependent]:
+                    continue
+                waiting = self.tasks[dependent]
+                if waiting.state in TASK_FINAL:
+                    over.append(dependent)
+                else:
+                    self.push_candidate(waiting)
 
 
 def state_from_history(history: RunHistory, plan: Plan) -> RunState:
@@ -112,6 +130,7 @@ def state_from_history(history: RunHistory, plan: Plan) -> RunState:
         iterations={one.id: one for one in history.iterations},
         approvals={one.id: one for one in history.approvals},
         reconciliations={one.effect_name: one for one in history.reconciliations},
+        compensations={one.effect_name: one for one in history.compensations},
         artifacts=list(history.artifacts),
         stream_counts=dict(history.stream_counts),
         memory=history.memory,
@@ -121,11 +140,15 @@ def state_from_history(history: RunHistory, plan: Plan) -> RunState:
 
 
 def _index(state: RunState, order: Iterable[str]) -> None:
+    """Count what each task still waits for; the order has needs before those that need them."""
+    over: set[str] = set()
     for task_id in order:
         needs = set(state.plan.tasks[task_id].needs)
         for need in needs:
             state.dependents.setdefault(need, []).append(task_id)
-        state.unmet[task_id] = sum(state.tasks[need].state not in TASK_FINAL for need in needs)
+        state.unmet[task_id] = len(needs - over)
+        if state.tasks[task_id].state in TASK_FINAL and not state.unmet[task_id]:
+            over.add(task_id)
     for task_id in order:
         _place(state, state.tasks[task_id])
 

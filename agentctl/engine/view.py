@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from agentctl.clock import iso
 from agentctl.engine.budget_view import budget_view
+from agentctl.engine.compensation_view import compensation_view
 from agentctl.jsonvalue import digest_text
 from agentctl.machines.compiled import EFFECT, RUN, TASK
 from agentctl.machines.names import ApprovalStates
@@ -42,15 +43,17 @@ def inspect_view(
     *,
     stream: Iterable[StreamEvent] = (),
     holder: JsonObject | None = None,
+    start_key: str | None = None,
 ) -> JsonObject:
     """Return everything stored about a run, as `agentctl inspect` shows it.
 
-    `holder` is who owns the run at present: `{host, pid, since}`, or None.
+    `holder` is who owns the run at present: `{host, pid, since}`, or None. `start_key` is the
+    key that it was started under.
     """
     run = history.run
     tasks = sorted(history.tasks, key=lambda task: task.position)
     return {
-        "run": _run(history, journal, holder),
+        "run": {**_run(history, journal, holder), "startKey": start_key},
         "tasks": [_task(task) for task in tasks],
         "effects": [_effect(effect, history.late_reports) for effect in history.effects],
         "toolCalls": _tool_calls(history),
@@ -63,6 +66,7 @@ def inspect_view(
         "artifacts": [artifact_view(one) for one in history.artifacts],
         "streamEvents": [_stream(event) for event in stream],
         "effectReconciliations": [reconciliation_view(one) for one in history.reconciliations],
+        "compensations": [compensation_view(one) for one in history.compensations],
         "budget": budget_view(history),
         "memory": dict(history.memory),
         "approvals": [approval_view(one) for one in history.approvals],
@@ -92,7 +96,12 @@ def _agent_view(agent: JsonObject) -> JsonObject:
 
 
 def run_row(
-    run: RunRecord, now: Instant, *, counts: Mapping[str, int], holder: JsonObject | None
+    run: RunRecord,
+    now: Instant,
+    *,
+    counts: Mapping[str, int],
+    holder: JsonObject | None,
+    start_key: str | None = None,
 ) -> JsonObject:
     """Return a run as one row of the list; `ageSeconds` counts from its creation."""
     end = run.ended_at or now
@@ -107,6 +116,7 @@ def run_row(
         "ageSeconds": max(now - run.created_at, 0) / 1_000_000,
         "durationSeconds": max(end - run.created_at, 0) / 1_000_000,
         "tasks": dict(counts),
+        "startKey": start_key,
         "holder": holder,
     }
 

@@ -13,7 +13,7 @@ from agentctl.errors import LeaseLost, StoreError
 from agentctl.jsonvalue import canonical
 from agentctl.machines.sets import RUN_ACTIVE
 from agentctl.store.chain import link
-from agentctl.store.rows import first_key
+from agentctl.store.rows import first_key, packed
 from agentctl.store.statements import SQL
 from agentctl.store.writing import write_change, write_late_reports
 
@@ -159,7 +159,7 @@ def write_work(
     if work.memory:
         connection.executemany(
             SQL["put_memory"],
-            [(number, one.key, canonical(one.value), one.task_id) for one in work.memory],
+            [(number, one.key, packed(one.value), one.task_id) for one in work.memory],
         )
     if work.stream:
         _write_stream(connection, number, position[0], work)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, cast
 from agentctl.clock import iso
 from agentctl.errors import ArtifactDamaged, PortableDamaged, PortableRefused, UsageError
 from agentctl.folders import sync_folder
-from agentctl.machines.sets import RUN_FINAL
+from agentctl.machines.legality import refusal
 from agentctl.store import open_store
 from agentctl.store.migrate import NEWEST
 from agentctl.store.portable_file import FORMAT, Reader, Writer
@@ -75,13 +75,9 @@ def import_run(store: SqliteStore, source: str) -> Portable:
     """
     with opened(source) as (copy, portable):
         history = copy.load_run(portable.run_id)
-        if history.run.state not in RUN_FINAL:
-            raise PortableRefused(
-                f"run {portable.run_id} is {history.run.state}: two databases could both go on "
-                "with it, and do its effects twice",
-                help="`agentctl inspect --file` shows it; export it again when it is over",
-                run_id=portable.run_id,
-            )
+        refused = refusal("import", history.run)
+        if refused is not None:
+            raise PortableRefused(refused[0], help=refused[1], run_id=portable.run_id)
         digests = sorted({one.digest for one in history.artifacts})
         store.blobs.hold()
         try:

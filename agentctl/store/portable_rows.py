@@ -14,7 +14,7 @@ from attr import frozen
 
 from agentctl.errors import PortableDamaged, StoreCorrupt, UnknownRun
 from agentctl.jsonvalue import canonical
-from agentctl.store.rows import first_key, read_json
+from agentctl.store.rows import first_key, packed, unpacked
 from agentctl.store.statements import SQL
 from agentctl.value import Value
 
@@ -27,7 +27,15 @@ if TYPE_CHECKING:
 # Their rows are found by key.
 KEYED = ("task", "effect", "artifact", "transition")
 # Their rows are found by the run's number.
-PLAIN = ("iteration", "approval", "reconciliation", "late_report", "memory", "stream_event")
+PLAIN = (
+    "iteration",
+    "approval",
+    "reconciliation",
+    "compensation",
+    "late_report",
+    "memory",
+    "stream_event",
+)
 JSON_COLUMNS = {
     "run": {"inputs", "vars", "output", "error", "raised_budgets"},
     "task": {"output", "error", "snapshot"},
@@ -50,6 +58,7 @@ class Column(Value):
 
     form: Form
     required: bool
+    is_packed: bool = False
 
 
 class Rows:
@@ -144,7 +153,9 @@ def _columns(connection: sqlite3.Connection, table: str) -> dict[str, Column]:
         name = row["name"]
         if name not in own:
             form: Form = "json" if name in json else "hex" if row["type"] == "BLOB" else "plain"
-            found[name] = Column(form=form, required=bool(row["notnull"]))
+            found[name] = Column(
+                form=form, required=bool(row["notnull"]), is_packed=row["type"] == "ANY"
+            )
     return found
 
 
@@ -156,13 +167,17 @@ def _record(connection: sqlite3.Connection, table: str, row: sqlite3.Row) -> Jso
 def _shown(column: Column, value: object) -> JsonValue:
     if value is None or column.form == "plain":
         return cast("JsonValue", value)
-    return cast("bytes", value).hex() if column.form == "hex" else read_json(cast("str", value))
+    return (
+        cast("bytes", value).hex()
+        if column.form == "hex"
+        else unpacked(cast("str | bytes", value))
+    )
 
 
 def _stored(table: str, name: str, column: Column, value: JsonValue) -> object:
     try:
         if column.form == "json" and (column.required or value is not None):
-            return canonical(value)
+            return packed(value) if column.is_packed else canonical(value)
         if column.form == "hex" and value is not None:
             return bytes.fromhex(cast("str", value))
     except (TypeError, ValueError) as error:

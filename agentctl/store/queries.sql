@@ -13,6 +13,10 @@ INSERT INTO start_key (key, run, request_digest) VALUES (?, ?, ?)
 -- The run under a key.
 SELECT run.id, request_digest FROM start_key JOIN run ON run.number = start_key.run WHERE key = ?
 
+-- start_key_of --
+-- The key that a run was started under.
+SELECT key FROM start_key JOIN run ON run.number = start_key.run WHERE run.id = ?
+
 -- update_run --
 -- Compare and set: changes nothing when the version is stale.
 UPDATE run SET state = ?, version = ?, ended_at = ?, output = ?, error = ?, raised_budgets = ?
@@ -75,6 +79,15 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 UPDATE reconciliation SET state = ?, version = ?, decided_at = ?, actor = ?, reason = ?,
                           evidence = ?, result = ?, compensation_effect = ?, spent = ?
  WHERE run = ? AND effect_name = ? AND version = ?
+
+-- insert_compensation --
+-- One effect of the source that a compensation undoes.
+INSERT INTO compensation (run, effect_name, effect_id, task_id, state, version)
+VALUES (?, ?, ?, ?, ?, ?)
+
+-- update_compensation --
+-- Compare and set.
+UPDATE compensation SET state = ?, version = ? WHERE run = ? AND effect_name = ? AND version = ?
 
 -- insert_artifact --
 -- A run's reference to kept bytes.
@@ -164,6 +177,10 @@ SELECT * FROM approval WHERE run = :run
 -- reconciliations --
 -- What was found out about a run's effects.
 SELECT * FROM reconciliation WHERE run = :run ORDER BY effect_name
+
+-- compensations --
+-- What a compensation did so far.
+SELECT * FROM compensation WHERE run = :run ORDER BY effect_name
 
 -- artifacts --
 -- What a run refers to, in the order it was kept.
@@ -309,6 +326,10 @@ DELETE FROM approval WHERE run = :run
 -- forget_reconciliations --
 -- Every row of a run that goes.
 DELETE FROM reconciliation WHERE run = :run
+
+-- forget_compensations --
+-- Every row of a run that goes.
+DELETE FROM compensation WHERE run = :run
 
 -- forget_late_reports --
 -- Every row of a run that goes.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from attr import evolve, frozen
 
 from agentctl.jsonvalue import canonical
+from agentctl.machines.legality import legal_states
 from agentctl.machines.sets import EFFECT_UNSETTLED, RECONCILIATION_DECIDED, RUN_FINAL
 from agentctl.store.collect import Collected, collect
 from agentctl.store.lease import is_alive, this_process
@@ -34,6 +35,7 @@ _FORGET = (
     "forget_iterations",
     "forget_approvals",
     "forget_reconciliations",
+    "forget_compensations",
     "forget_late_reports",
     "forget_memory",
     "forget_stream_events",
@@ -121,7 +123,7 @@ def collect_runs(
 
 def _selected(store: SqliteStore, selection: Selection) -> list[OverRun]:
     """Return what is selected, the oldest first."""
-    states = _listed(RUN_FINAL.intersection(selection.states))
+    states = _listed(legal_states("gc").intersection(selection.states))
     with store.database.reading() as connection:
         rows = connection.execute(SQL["runs_over"], {"states": states}).fetchall()
     before = selection.ended_before

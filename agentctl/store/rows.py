@@ -6,11 +6,13 @@ digests are blobs, and NULL stands for what is absent.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+import zlib
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from agentctl.engine.records import (
     ApprovalRecord,
     ArtifactRecord,
+    CompensationRecord,
     EffectRecord,
     IterationRecord,
     LateReport,
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
     from agentctl.jsonvalue import JsonObject, JsonValue
 
+# Less than this hardly ever takes fewer pages when it is compressed.
+PACKED_CHARACTERS_MIN: Final = 512
+_PACKING_LEVEL: Final = 1
 _RESTORE = "restore a backup, or open the file with the agentctl that wrote it"
 
 
@@ -41,6 +46,39 @@ def first_key(number: int) -> int:
 def text_or_null(value: JsonValue) -> str | None:
     """Return canonical text, or NULL for null."""
     return None if value is None else canonical(value)
+
+
+def packed(value: JsonValue) -> str | bytes:
+    """Return canonical text, or its compressed bytes where those take less room.
+
+    What a task wrote to working memory is in its output twice and in memory once more, so long
+    values are worth it.
+    """
+    text = canonical(value)
+    if len(text) < PACKED_CHARACTERS_MIN:
+        return text
+    body = zlib.compress(text.encode("utf-8", "surrogatepass"), _PACKING_LEVEL)
+    return body if len(body) < len(text) else text
+
+
+def packed_or_null(value: JsonValue) -> str | bytes | None:
+    """Return what `packed` does, or NULL for null."""
+    return None if value is None else packed(value)
+
+
+def unpacked(stored: str | bytes) -> JsonValue:
+    """Read what `packed` made. Raises StoreCorrupt."""
+    if isinstance(stored, str):
+        return read_json(stored)
+    try:
+        return read_json(zlib.decompress(stored).decode("utf-8", "surrogatepass"))
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise StoreCorrupt(f"a stored value is damaged: {error}", help=_RESTORE) from error
+
+
+def unpacked_or_none(stored: str | bytes | None) -> JsonValue:
+    """Read a packed column that may be NULL. Raises StoreCorrupt."""
+    return None if stored is None else unpacked(stored)
 
 
 def read_json(text: str | bytes) -> JsonValue:
@@ -92,9 +130,9 @@ def task_from(row: sqlite3.Row) -> TaskRecord:
         started_at=row["started_at"],
         ended_at=row["ended_at"],
         due_at=row["due_at"],
-        output=json_or_none(row["output"]),
+        output=unpacked_or_none(row["output"]),
         error=json_or_none(row["error"]),
-        snapshot=json_or_none(row["snapshot"]),
+        snapshot=unpacked_or_none(row["snapshot"]),
     )
 
 
@@ -170,6 +208,17 @@ def reconciliation_from(row: sqlite3.Row) -> ReconciliationRecord:
         result=json_or_none(row["result"]),
         compensation_effect=row["compensation_effect"],
         spent=cast("JsonObject | None", json_or_none(row["spent"])),
+    )
+
+
+def compensation_from(row: sqlite3.Row) -> CompensationRecord:
+    """Read what a compensation did about one effect."""
+    return CompensationRecord(
+        effect_name=row["effect_name"],
+        effect_id=row["effect_id"],
+        task_id=row["task_id"],
+        state=_state("compensation", row, "effect_name"),
+        version=row["version"],
     )
 
 

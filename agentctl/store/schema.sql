@@ -8,6 +8,7 @@
 -- iteration    one row per turn of a loop that was looked at
 -- approval     durable questions to people
 -- reconciliation what was found out about effects that may have happened
+-- compensation what a compensation did about each effect of its source
 -- artifact     what runs refer to in the folder of artifacts, by digest
 -- late_report  what an owner that had lost its lease said of its effects; evidence, no more
 -- memory       the working memory of a run, newest value per key
@@ -31,7 +32,8 @@
 -- A number is never given twice, also when its run was collected: a process that was stopped for
 -- long and wakes up must not find another run under it.
 --
--- Instants are microseconds since 1970-01-01T00:00:00Z. JSON is canonical text. A column that is
+-- Instants are microseconds since 1970-01-01T00:00:00Z. JSON is canonical text; where a column is
+-- ANY, long text is compressed and so a blob. A column that is
 -- absent is NULL, which costs nothing.
 
 CREATE TABLE migration (
@@ -96,9 +98,9 @@ CREATE TABLE task (
     started_at INTEGER,
     ended_at INTEGER,
     due_at INTEGER,
-    output TEXT,
+    output ANY,
     error TEXT,
-    snapshot TEXT
+    snapshot ANY
 ) STRICT;
 
 CREATE TABLE effect (
@@ -169,6 +171,16 @@ CREATE TABLE reconciliation (
     PRIMARY KEY (run, effect_name)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE compensation (
+    run INTEGER NOT NULL REFERENCES run (number),
+    effect_name TEXT NOT NULL,
+    effect_id TEXT NOT NULL,
+    task_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (run, effect_name)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE artifact (
     key INTEGER PRIMARY KEY,
     run INTEGER GENERATED ALWAYS AS (key >> 32) VIRTUAL,
@@ -200,10 +212,10 @@ CREATE TABLE late_report (
 CREATE TABLE memory (
     run INTEGER NOT NULL REFERENCES run (number),
     key TEXT NOT NULL,
-    value TEXT NOT NULL,
+    value ANY NOT NULL,
     task_id TEXT,
     PRIMARY KEY (run, key)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE stream_event (
     run INTEGER NOT NULL REFERENCES run (number),

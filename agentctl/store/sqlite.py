@@ -21,17 +21,20 @@ from agentctl.store.migrate import migrate
 from agentctl.store.rows import (
     approval_from,
     artifact_from,
+    compensation_from,
     effect_from,
     first_key,
     iteration_from,
     json_or_none,
     late_report_from,
+    packed,
     read_json,
     reconciliation_from,
     run_from,
     stream_event_from,
     task_from,
     transition_from,
+    unpacked,
 )
 from agentctl.store.statements import SQL
 
@@ -109,6 +112,12 @@ class SqliteStore:
         with self.database.reading() as connection:
             return started_under(connection, key, request_digest)
 
+    def start_key_of(self, run_id: str) -> str | None:
+        """Return the key that a run was started under, if it has one."""
+        with self.database.reading() as connection:
+            row = connection.execute(SQL["start_key_of"], (run_id,)).fetchone()
+        return None if row is None else cast("str", row["key"])
+
     def claim_run(self, run_id: str, now: Instant) -> RunJournal:
         """Take the lease of an existing run. Raises UnknownRun and RunHeld."""
         with self.database.writing() as connection:
@@ -143,9 +152,12 @@ class SqliteStore:
                 reconciliations=tuple(
                     map(reconciliation_from, connection.execute(SQL["reconciliations"], number))
                 ),
+                compensations=tuple(
+                    map(compensation_from, connection.execute(SQL["compensations"], number))
+                ),
                 artifacts=tuple(map(artifact_from, connection.execute(SQL["artifacts"], number))),
                 memory={
-                    one["key"]: read_json(one["value"])
+                    one["key"]: unpacked(one["value"])
                     for one in connection.execute(SQL["memory"], number)
                 },
                 stream_counts={
@@ -312,7 +324,7 @@ def _insert_run(connection: sqlite3.Connection, new: NewRun) -> int:
     )
     connection.executemany(
         SQL["put_memory"],
-        [(number, key, canonical(value), None) for key, value in new.memory.items()],
+        [(number, key, packed(value), None) for key, value in new.memory.items()],
     )
     return number
 

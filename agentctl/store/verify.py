@@ -131,7 +131,7 @@ def _records(
     """Hold every record against its newest move."""
     records: list[Record] = [history.run, *history.tasks, *history.effects]
     records += [*history.iterations, *history.approvals, *history.reconciliations]
-    records += history.artifacts
+    records += [*history.compensations, *history.artifacts]
     known = {(record.machine, record.entity) for record in records}
     for record in records:
         move = last.get((record.machine, record.entity))

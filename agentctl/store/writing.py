@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from agentctl.engine.records import (
     ApprovalRecord,
     ArtifactRecord,
+    CompensationRecord,
     EffectRecord,
     IterationRecord,
     ReconciliationRecord,
@@ -19,7 +20,7 @@ from agentctl.engine.records import (
 from agentctl.errors import StaleVersion
 from agentctl.jsonvalue import canonical
 from agentctl.machines.sets import EFFECT_FINAL
-from agentctl.store.rows import first_key, text_or_null
+from agentctl.store.rows import first_key, packed_or_null, text_or_null
 from agentctl.store.statements import SQL
 
 if TYPE_CHECKING:
@@ -94,9 +95,9 @@ def _task(number: int, change: Change) -> Statement:
         task.started_at,
         task.ended_at,
         task.due_at,
-        text_or_null(task.output),
+        packed_or_null(task.output),
         text_or_null(task.error),
-        text_or_null(task.snapshot),
+        packed_or_null(task.snapshot),
         first_key(number) + task.position,
         change.base,
     )
@@ -188,6 +189,16 @@ def _reconciliation(number: int, change: Change) -> Statement:
     return SQL["update_reconciliation"], moved
 
 
+def _compensation(number: int, change: Change) -> Statement:
+    one = change.record
+    assert isinstance(one, CompensationRecord)
+    if change.base is None:
+        named = (number, one.effect_name, one.effect_id, one.task_id)
+        return SQL["insert_compensation"], (*named, one.state, one.version)
+    moved = (one.state, one.version, number, one.effect_name, change.base)
+    return SQL["update_compensation"], moved
+
+
 def _artifact(number: int, change: Change) -> Statement:
     one = change.record
     assert isinstance(one, ArtifactRecord)
@@ -207,5 +218,6 @@ _STATEMENTS = {
     IterationRecord: _iteration,
     ApprovalRecord: _approval,
     ReconciliationRecord: _reconciliation,
+    CompensationRecord: _compensation,
     ArtifactRecord: _artifact,
 }

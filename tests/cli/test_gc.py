@@ -105,7 +105,7 @@ def test_runs_go_by_age_and_state(desk: Desk) -> None:
 def test_a_state_that_is_no_end_is_refused(desk: Desk) -> None:
     write_thrice(desk)
     refused = run_json("gc", "--state", "paused", "--db", str(desk.db)).expect(2)
-    assert "is not over" in refused.text("/error/message")
+    assert "paused: a run that is not over stays" in refused.text("/error/message")
     assert len(kept(desk)) == 3
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from agentctl import Engine
 from agentctl.testing import CrashPoint, SimulatedCrash
-from tests.cli.harness import finish, run_json, start_cli
+from tests.cli.harness import finish, run_cli, run_json, start_cli
 from tests.cli.test_journeys import Desk
 
 if TYPE_CHECKING:
@@ -127,3 +127,56 @@ def test_a_start_that_is_killed_at_its_commit_leaves_a_run_or_nothing(
         assert len(before) == left
         assert outcome.existing is bool(left)
         assert [outcome.run_id] == [one.id for one in engine.store.list_runs()]
+
+
+def asking_a_provider() -> JsonObject:
+    """Return a workflow that needs a credential and a server, and asks neither."""
+    document = writing(ask=False)
+    spec: Any = document["spec"]
+    spec["providers"] = {
+        "local": {
+            "kind": "openai",
+            "endpoint": "https://127.0.0.1:9/v1",
+            "credential": {"env": "A_TOKEN"},
+        }
+    }
+    spec["agents"] = {"writer": {"provider": "local", "model": "m", "instructions": "answer"}}
+    spec["policy"] |= {
+        "environmentAllowlist": ["A_TOKEN"],
+        "networkAllowlist": ["127.0.0.1"],
+        "network": {"allowPrivate": True, "allowedPorts": [9]},
+    }
+    ask = {
+        "id": "ask",
+        "uses": "agent:writer",
+        "when": "${{ inputs.ask }}",
+        "with": {"prompt": ""},
+    }
+    spec["tasks"].append(ask)
+    return document
+
+
+def test_the_run_is_returned_also_where_a_credential_is_missing_by_now(desk: Desk) -> None:
+    file = str(desk.file("w.json", asking_a_provider()))
+    start = ("run", file, "--key", "k", "--db", str(desk.db))
+    refused = run_json(*start).expect(6)
+    assert "A_TOKEN" in refused.text("/error/message")
+    assert not desk.db.exists()
+    first = run_json(*start, env={"A_TOKEN": "secret"}).expect(0)
+    again = run_json(*start).expect(0)
+    assert again.at("/data/existing") is True
+    assert again.at("/data/runId") == first.at("/data/runId")
+    other = run_json("run", file, "--key", "l", "--db", str(desk.db)).expect(6)
+    assert "A_TOKEN" in other.text("/error/message")
+    assert len(runs(desk)) == 1
+
+
+def test_the_key_is_shown_with_its_run(desk: Desk) -> None:
+    file = desk.file("w.json", writing())
+    keyed = desk.run(file, "--key", "order 7").expect(0).text("/data/runId")
+    plain = desk.run(file).expect(0).text("/data/runId")
+    assert {one["runId"]: one["startKey"] for one in runs(desk)} == {keyed: "order 7", plain: None}
+    assert desk.inspect(keyed).at("/data/run/startKey") == "order 7"
+    assert desk.inspect(plain).at("/data/run/startKey") is None
+    for command in (("inspect", keyed), ("runs",)):
+        assert "order 7" in run_cli(*command, "--db", str(desk.db)).expect(0).stdout

@@ -29,6 +29,7 @@ TOP = {
     "agentctl.loading",
     "agentctl.registering",
     "agentctl.requesting",
+    "agentctl.starting",
     "agentctl.testing",
 }
 PORTS = {"engine.entities", "engine.ports", "engine.records"}

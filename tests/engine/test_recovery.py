@@ -267,3 +267,37 @@ def test_an_interruption_starts_nothing_new_and_leaves_nothing_started(bench: Be
     assert {one.task_id for one in effects} == {"t0", "t1", "t2"}
     assert {one.state for one in effects} <= {"succeeded", "cancelled"}
     assert verify_run(bench.engine.store, outcome.run_id) == []
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_no_crash_comes_between_the_end_of_a_task_and_the_request_of_the_next(
+    bench: Bench, after: bool
+) -> None:
+    """Both are one commit: a crash leaves the two of them or none."""
+    calls: list[str] = []
+
+    def register(engine: Engine) -> None:
+        @engine.action("work", idempotency="keyed")
+        async def work(name: str, idempotency_key: str) -> dict[str, int]:
+            calls.append(f"{name} {idempotency_key}")
+            return {}
+
+    # The first commit starts the first effect; the second confirms it and starts the next one.
+    register(bench.reopened(CrashPoint(at=2, after=after)))
+    chain = workflow(
+        task("one", "action:work", with_={"name": "one"}),
+        task("two", "action:work", "one", with_={"name": "two"}),
+    )
+    with pytest.raises(SimulatedCrash):
+        bench.run(chain)
+    register(bench.reopened())
+    (run,) = bench.engine.store.list_runs()
+    history = bench.engine.history(run.id)
+    left = {one.task_id: one.state for one in history.effects}
+    assert left == ({"one": "succeeded", "two": "started"} if after else {"one": "started"})
+    assert bench.states(run.id)["one"] == ("succeeded" if after else "running")
+    assert bench.engine.resume_sync(run.id).state == "succeeded"
+    names = [one.partition(" ")[0] for one in calls]
+    assert names == (["one", "two"] if after else ["one", "one", "two"])
+    assert len(set(calls)) == 2
+    assert verify_run(bench.engine.store, run.id) == []

@@ -55,7 +55,7 @@ def gc(
     from agentctl.cli.spans import seconds
     from agentctl.store.retention import collect_runs
 
-    states = None if state is None else run_states(state, only_over=True)
+    states = None if state is None else run_states(state, operation="gc")
     age = None if older_than is None else seconds("--older-than", older_than)
     engine = open_existing(console)
     try:

@@ -98,6 +98,7 @@ def _show(
         store.transitions(run_id),
         stream=store.stream_events(run_id),
         holder=holder,
+        start_key=store.start_key_of(run_id),
     )
     view["stillness"] = still.as_json() if still else None
     colour = console.uses_colour()

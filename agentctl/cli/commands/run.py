@@ -94,7 +94,9 @@ def _start(
     from agentctl.cli.drive import drive
     from agentctl.cli.follow import following
 
-    _require_credentials(loaded.plan, base)
+    # A run that exists needs no credential to be looked at.
+    if key is None or engine.started(loaded, inputs=values, key=key) is None:
+        _require_credentials(loaded.plan, base)
     with following(console, engine, loaded.plan.order):
         return drive(
             console,

@@ -94,7 +94,9 @@ def _rows(
         still = stillness(history, is_held=is_alive(holder), now=now)
         if stuck and still is None:
             continue
-        row = run_row(run, now, counts=task_counts(history), holder=holder)
+        key = engine.store.start_key_of(run.id)
+        counts = task_counts(history)
+        row = run_row(run, now, counts=counts, holder=holder, start_key=key)
         rows.append({**row, "stillness": still.as_json() if still else None})
         if len(rows) == limit:
             break
@@ -113,6 +115,7 @@ def _table(rows: list[JsonObject], *, stuck: bool) -> str:
         still = cast("dict[str, str] | None", row["stillness"])
         last = f"{still['reason']}; {still['next']}" if stuck and still else listed
         age = duration(cast("float", row["ageSeconds"]))
-        cells.append((str(row["runId"]), str(row["state"]), age, str(row["workflow"]), last))
+        key = f" (key {row['startKey']})" if row["startKey"] else ""
+        cells.append((str(row["runId"]), str(row["state"]), age, f"{row['workflow']}{key}", last))
     last_head = "why, and what to do" if stuck else "tasks"
     return table(("run", "state", "age", "workflow", last_head), cells)

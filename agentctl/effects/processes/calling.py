@@ -78,7 +78,9 @@ async def call_in_process(
         context.observed.update(seen_so_far(captured))
         raise
     if finished.overflow == "stdoutLimitBytes":
-        message = f"{place['name']} returned more than {OUTPUT_BYTES_MAX:,} bytes"
+        message = (
+            f"{place['name']} returned more than OUTPUT_BYTES_MAX = {OUTPUT_BYTES_MAX:,} bytes"
+        )
         raise EffectError(message, code="output_too_large", ambiguous=True)
     if finished.overflow is not None or finished.exit_code != 0:
         said = finished.stderr.decode("utf-8", "replace").strip()[-500:]

@@ -17,7 +17,7 @@ from agentctl.engine.operations.start import StartRequest, new_run, pending_task
 from agentctl.engine.plan import plan_from_json
 from agentctl.engine.policy import Policy
 from agentctl.engine.ports import NewRun
-from agentctl.engine.records import ReconciliationRecord, RunHistory
+from agentctl.engine.records import CompensationRecord, ReconciliationRecord, RunHistory
 from agentctl.engine.recovery.inverses import (
     COMPENSATES,
     InversePlanner,
@@ -27,10 +27,11 @@ from agentctl.engine.recovery.inverses import (
 )
 from agentctl.engine.runner import Runner
 from agentctl.engine.state import state_from_history
-from agentctl.errors import CompensationBlocked, StateError, UsageError
+from agentctl.errors import CompensationBlocked, UsageError
 from agentctl.machines.compiled import TASK
+from agentctl.machines.legality import require
 from agentctl.machines.names import ReconciliationStates
-from agentctl.machines.sets import RUN_FINAL, TASK_SATISFIED
+from agentctl.machines.sets import TASK_SATISFIED
 from agentctl.suggest import did_you_mean
 from agentctl.value import Value
 
@@ -146,13 +147,7 @@ def plan_compensation(source_id: str, tasks: Sequence[str], store: Store) -> Com
     cannot be named.
     """
     source = store.load_run(source_id)
-    if source.run.state not in RUN_FINAL:
-        raise StateError(
-            f"run {source_id} is {source.run.state}; only a run that is over can be compensated",
-            help=f"`agentctl resume {source_id}` goes on with it, "
-            f"`agentctl cancel {source_id}` ends it",
-            run_id=source_id,
-        )
+    require("compensate", source.run)
     plan = plan_from_json(source.plan)
     earlier = [store.load_run(one) for one in store.runs_made_from(source_id, MODE)]
     return InversePlanner(source, plan, earlier).make(_wanted(plan, tasks, source_id))
@@ -233,8 +228,16 @@ def _runner(
     tasks = pending_tasks(plan)
     memory = source.memory
     new = NewRun(run=run, plan=plan.to_json(), tasks=tasks, memory=memory, source=request.source)
+    compensations = tuple(_records(plan, source))
     history = RunHistory(
-        run=run, plan=new.plan, tasks=tasks, effects=(), iterations=(), approvals=(), memory=memory
+        run=run,
+        plan=new.plan,
+        tasks=tasks,
+        effects=(),
+        iterations=(),
+        approvals=(),
+        compensations=compensations,
+        memory=memory,
     )
     runner = Runner(
         state=state_from_history(history, plan),
@@ -243,11 +246,22 @@ def _runner(
         open_journal=lambda work: store.create_run(new, work),
         timeout_seconds=undo.timeout_seconds,
     )
+    for one in compensations:
+        runner.scheduler.work.add(one)
     detail: JsonObject = {"reason": undo.reason, "sourceRunId": source.run.id}
     runner.state.run = runner.scheduler.work.move(
         run, "start", now, actor=undo.actor, detail=detail
     )
     return runner
+
+
+def _records(plan: Plan, source: RunState) -> Iterable[CompensationRecord]:
+    """Return one record for each effect that the inverses of a plan undo."""
+    listed = cast("dict[str, list[str]]", plan.definitions[COMPENSATES])
+    for task_id, effects in listed.items():
+        for one in effects:
+            name = source.effects[one].name
+            yield CompensationRecord(effect_name=name, effect_id=one, task_id=task_id)
 
 
 def _wanted(plan: Plan, named: Sequence[str], run_id: str) -> list[str]:

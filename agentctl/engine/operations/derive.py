@@ -23,7 +23,7 @@ from agentctl.engine.recovery.planning import Planner
 from agentctl.engine.runner import Runner
 from agentctl.engine.state import state_from_history
 from agentctl.errors import ArtifactDamaged, RecoveryBlocked, StateError
-from agentctl.machines.sets import RUN_FINAL
+from agentctl.machines.legality import require
 from agentctl.value import Value
 
 if TYPE_CHECKING:
@@ -58,19 +58,8 @@ def prepare(
     that a retry cannot use because the workflow is another one now.
     """
     source = store.load_run(source_id)
-    if source.run.mode == "compensation":
-        raise StateError(
-            f"run {source_id} is a compensation; a {mode} of it would undo things twice",
-            help=f"`agentctl compensate {source.run.source_run_id}` tries again what is left",
-            run_id=source_id,
-        )
+    require(mode, source.run)
     recorded = plan_from_json(source.plan)
-    if source.run.state not in RUN_FINAL and mode != "fork":
-        raise StateError(
-            f"run {source_id} is {source.run.state}; a {mode} needs one that is over",
-            help=f"`agentctl resume {source_id}` goes on with it",
-            run_id=source_id,
-        )
     if mode == "retry" and target is not None:
         _require_same_workflow(source, target)
         target = recorded

@@ -33,15 +33,26 @@ async def start_once(
     cannot be one, StartKeyReused when its run was asked for with something else, and what
     `start` raises.
     """
+    while (found := started(request, store)) is None:
+        # Somebody else may be quicker between the look and the commit.
+        with suppress(AlreadyStarted):
+            return await start()
+    return found
+
+
+def started(request: StartRequest, store: Store | None) -> RunOutcome | None:
+    """Return the outcome of the run under the request's key; None without one, or without a store.
+
+    Raises UsageError for a key that cannot be one, and StartKeyReused when its run was asked for
+    with something else.
+    """
     key = request.key
-    if key is None:
-        return await start()
+    assert key is not None
     if not 0 < len(key) <= KEY_CHARACTERS_MAX or not key.isprintable():
         raise UsageError(
             f"a start key has 1 to {KEY_CHARACTERS_MAX} printable characters, not {key!r}"
         )
-    while (run_id := store.started_under(key, request.digest)) is None:
-        # Somebody else may be quicker between the look and the commit.
-        with suppress(AlreadyStarted):
-            return await start()
+    run_id = None if store is None else store.started_under(key, request.digest)
+    if store is None or run_id is None:
+        return None
     return evolve(stored_outcome(store.load_run(run_id)), existing=True)

@@ -35,6 +35,7 @@ from agentctl.engine.probes import Probe, answer_problems, probe_of
 from agentctl.engine.records import EffectRecord
 from agentctl.engine.secrecy import redact_error
 from agentctl.engine.state import state_from_history
+from agentctl.engine.undoing import follow_inverses
 from agentctl.errors import (
     AgentctlError,
     EffectCertain,
@@ -149,6 +150,7 @@ async def probe(
         tab = Tab.of(state, journal, clock)
         prober = _Prober(state, journal, clock, executors_for(plan), secrets, tab)
         if work:
+            follow_inverses(state, work, clock.now())
             journal.commit(work)
         return [await prober.ask(effect, one) for effect, one in chosen]
     finally:
@@ -257,6 +259,7 @@ class _Prober(Value):
                 evidence=evidence,
                 spent=self.tab.spent(effect),
             )
+        follow_inverses(self.state, work, now)
         self.journal.commit(work)
         return Probed(
             effect_id=effect.id,

@@ -18,6 +18,7 @@ from agentctl.engine.plan import plan_from_json
 from agentctl.engine.policy import Policy
 from agentctl.engine.records import ReconciliationRecord
 from agentctl.engine.state import state_from_history
+from agentctl.engine.undoing import follow_inverses
 from agentctl.errors import (
     AgentctlError,
     CompensationRefused,
@@ -29,6 +30,7 @@ from agentctl.errors import (
     ResultRefused,
     UnknownEffect,
 )
+from agentctl.machines.legality import require
 from agentctl.machines.names import ReconciliationStates
 from agentctl.machines.sets import EFFECT_CONFIRMED, EFFECT_UNSETTLED
 from agentctl.suggest import did_you_mean
@@ -96,10 +98,12 @@ def reconcile_all(
     journal = store.claim_run(run_id, now)
     try:
         history = store.load_run(run_id)
+        require("reconcile", history.run)
         state = state_from_history(history, plan_from_json(history.plan))
         work = Work()
         lose_unconfirmed(state, work, now)
         decided = decide_all(state, work, decisions, now)
+        follow_inverses(state, work, now)
         journal.commit(work)
     finally:
         journal.release()

@@ -19,9 +19,9 @@ from agentctl.engine.ports import NewRun
 from agentctl.engine.records import RunHistory
 from agentctl.engine.state import state_from_history
 from agentctl.engine.stream import stream_event
-from agentctl.errors import StateError
+from agentctl.machines.legality import require
 from agentctl.machines.names import RunStates, TaskStates
-from agentctl.machines.sets import RUN_FINAL, TASK_FINAL
+from agentctl.machines.sets import TASK_FINAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,12 +58,7 @@ def replay(
     the copy would refer to are missing or damaged.
     """
     source = store.load_run(run_id)
-    if source.run.state not in RUN_FINAL:
-        raise StateError(
-            f"run {run_id} is {source.run.state}; only a run that is over can be replayed",
-            help=f"resume it first: agentctl resume {run_id}",
-            run_id=run_id,
-        )
+    require("replay", source.run)
     if source.artifacts:
         store.check_artifacts(run_id)
     plan = plan_from_json(source.plan)

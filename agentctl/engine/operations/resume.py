@@ -21,10 +21,11 @@ from agentctl.engine.plan import plan_from_json
 from agentctl.engine.policy import Policy
 from agentctl.engine.runner import Runner
 from agentctl.engine.state import state_from_history
-from agentctl.errors import StateError, UncertainEffect
+from agentctl.errors import UncertainEffect
 from agentctl.machines.compiled import RUN
+from agentctl.machines.legality import require
 from agentctl.machines.names import EffectStates, RunStates, TaskStates
-from agentctl.machines.sets import EFFECT_UNDISPATCHED, RUN_FINAL, RUN_PARKED
+from agentctl.machines.sets import EFFECT_UNDISPATCHED, RUN_PARKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -100,12 +101,7 @@ def refuse_over(history: RunHistory) -> None:
             help=f"`agentctl reconcile {run.id}` walks through them and asks what became of each",
             run_id=run.id,
         )
-    if run.state in RUN_FINAL:
-        raise StateError(
-            f"run {run.id} is {run.state}; only a run that is not over can be resumed",
-            help="start a new run of the same workflow",
-            run_id=run.id,
-        )
+    require("resume", run)
 
 
 def take_up(state: RunState, work: Work, now: Instant, raised: BudgetRaise | None) -> None:

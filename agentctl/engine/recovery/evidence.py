@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject, JsonValue
 
+MEMORY_ACTIONS = frozenset({"builtin.memory.read", "builtin.memory.write"})
 _STARTS = "start"
 _GAVE_OUTPUT = frozenset({"succeed", "reuse"})
 
@@ -76,11 +77,12 @@ def resolved_digest(
         needed: JsonObject = {
             need: cast("JsonValue", digest(state.outputs[need]["output"])) for need in task.needs
         }
+        given = cast("JsonObject", render(task.input, scope))
         reached: JsonObject = {
-            "input": render(task.input, scope),
+            "input": given,
             "instructions": _instructions(state.plan, task, scope),
             "outputs": needed,
-            "memory": _memory_read(state.plan, task, memory),
+            "memory": _memory_read(state.plan, task, given, memory),
         }
     except (AgentctlError, KeyError):
         return None
@@ -94,12 +96,14 @@ def _instructions(plan: Plan, task: PlanTask, scope: Scope) -> JsonValue:
     return instructions_of(agents[cast("str", task.uses_name)], scope)
 
 
-def _memory_read(plan: Plan, task: PlanTask, memory: Mapping[str, JsonValue]) -> JsonValue:
-    """Return the value that a memory action reads, whose key is not a template of its input."""
+def _memory_read(
+    plan: Plan, task: PlanTask, given: JsonObject, memory: Mapping[str, JsonValue]
+) -> JsonValue:
+    """Return the value that a memory action reads, or nothing where the key has none."""
     if task.uses_kind != "action":
         return None
     kind = action_kind(plan, cast("str", task.uses_name))
-    if kind not in ("builtin.memory.read", "builtin.memory.write"):
+    if kind not in MEMORY_ACTIONS:
         return None
-    key = task.input.get("key")
-    return memory.get(f"{task.namespace}{key}") if isinstance(key, str) else None
+    key = f"{task.namespace}{given.get('key')}"
+    return [memory[key]] if key in memory else []

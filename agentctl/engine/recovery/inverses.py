@@ -18,15 +18,12 @@ from agentctl.engine.plan import PlanTask, sealed
 from agentctl.engine.scope import task_scope
 from agentctl.engine.state import state_from_history
 from agentctl.engine.template import render
+from agentctl.engine.undoing import happened_for_good
 from agentctl.errors import AgentctlError
 from agentctl.machines.compiled import COMPENSATION
 from agentctl.machines.names import CompensationStates, EffectStates, ReconciliationStates
 from agentctl.machines.sets import (
-    COMPENSATION_FINAL,
-    EFFECT_CONFIRMED,
-    EFFECT_UNSETTLED,
     RUN_FINAL,
-    TASK_SATISFIED,
 )
 from agentctl.value import Value
 
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
     from agentctl.engine.records import EffectRecord, ReconciliationRecord, RunHistory
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject, JsonValue
-    from agentctl.machines.names import CompensationEvent, CompensationState
+    from agentctl.machines.names import CompensationState
 
     Findings: TypeAlias = Mapping[str, ReconciliationRecord]
 
@@ -178,8 +175,8 @@ class InversePlanner:
 
     def _undo(self, task_id: str, standing: list[EffectRecord]) -> None:
         """Plan one inverse, unless an earlier compensation did it or is about to."""
-        state, last = self._so_far(task_id, standing)
-        if state in COMPENSATION_FINAL:
+        state, last = self._so_far(standing)
+        if state == CompensationStates.compensated:
             assert last is not None
             undoing = inverse_effect(last.effects, findings_of(last), task_id)
             undone = None if undoing is None else undoing.id
@@ -235,21 +232,24 @@ class InversePlanner:
             self.state.outputs[task_id] = {"output": result}
         return cast("JsonObject", render(inverse.input, scope))
 
-    def _so_far(
-        self, task_id: str, standing: list[EffectRecord]
-    ) -> tuple[CompensationState, RunHistory | None]:
+    def _so_far(self, standing: list[EffectRecord]) -> tuple[CompensationState, RunHistory | None]:
         """Return what became of earlier tries to undo a task, and the last one."""
         state, last = COMPENSATION.initial, None
         ids = {one.id for one in standing}
-        for one in self.earlier:
-            if not ids.intersection(undoes(one).get(task_id, ())):
+        for run in self.earlier:
+            found = [one for one in run.compensations if one.effect_id in ids]
+            if not found:
                 continue
-            for event in _events_of(one, task_id):
-                again = event == "start" and event not in COMPENSATION.legal(state)
-                state = COMPENSATION.step(state, "retry" if again else event)
-                last = one
-            if state in COMPENSATION_FINAL:
+            last = run
+            # All effects of a task have one inverse, so their compensations stand alike.
+            state = found[0].state
+            if state == CompensationStates.compensated:
                 break
+            if run.run.state not in RUN_FINAL:
+                state = CompensationStates.running
+            elif state == CompensationStates.cancelled:
+                # It was given up before it began, and may begin anew.
+                state = COMPENSATION.initial
         return state, last
 
     def _in_doubt(self, effect: EffectRecord) -> bool:
@@ -274,20 +274,6 @@ def changes_world(effect: EffectRecord) -> bool:
     return effect.effect_class in MUTATING or (facts is not None and facts.is_effectful)
 
 
-def happened_for_good(effect: EffectRecord, found: ReconciliationRecord | None) -> bool:
-    """Return whether an effect certainly happened, by the ledger or by a finding."""
-    if effect.state in EFFECT_CONFIRMED:
-        return True
-    applied = found is not None and found.state == ReconciliationStates.applied
-    return effect.state in EFFECT_UNSETTLED and applied
-
-
-def undoes(compensation: RunHistory) -> dict[str, list[str]]:
-    """Return the ids of the effects of its source that a compensation undoes, by task."""
-    definitions = cast("JsonObject", compensation.plan["definitions"])
-    return cast("dict[str, list[str]]", definitions[COMPENSATES])
-
-
 def inverse_effect(
     effects: Iterable[EffectRecord], findings: Findings, task_id: str
 ) -> EffectRecord | None:
@@ -303,29 +289,6 @@ def inverse_effect(
 def findings_of(run: RunHistory) -> Findings:
     """Return what was found out about the effects of a run, by their names."""
     return {one.effect_name: one for one in run.reconciliations}
-
-
-def _is_undone(compensation: RunHistory, task_id: str) -> bool:
-    """Return whether a compensation undid a task, by its ledger or its task's end."""
-    if inverse_effect(compensation.effects, findings_of(compensation), task_id) is not None:
-        return True
-    return any(one.id == task_id and one.state in TASK_SATISFIED for one in compensation.tasks)
-
-
-def _events_of(compensation: RunHistory, task_id: str) -> tuple[CompensationEvent, ...]:
-    """Return what one compensation did about one task, as moves of the compensation machine."""
-    if _is_undone(compensation, task_id):
-        return ("start", "succeed")
-    if compensation.run.state not in RUN_FINAL:
-        return ("start",)
-    dispatched = [one for one in compensation.effects if one.task_id == task_id and one.dispatch]
-    if not dispatched:
-        return ()
-    if any(unsettled(dispatched, findings_of(compensation))):
-        return ("start", "lose")
-    if any(one.state in EFFECT_UNSETTLED for one in dispatched):
-        return ("start", "lose", "reopen")
-    return ("start", "fail")
 
 
 def inverse_plan(made: CompensationPlan, source: Plan) -> Plan:

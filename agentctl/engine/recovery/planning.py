@@ -21,6 +21,7 @@ from agentctl.engine.recovery.evidence import (
     resolved_digest,
 )
 from agentctl.engine.recovery.fingerprint import fingerprint
+from agentctl.engine.recovery.knowledge import Knowledge
 from agentctl.engine.state import state_from_history
 from agentctl.machines.names import TaskStates
 from agentctl.machines.sets import (
@@ -147,7 +148,7 @@ class Planner:
     damaged: frozenset[str] = frozenset()
     made: RecoveryPlan = field(init=False)
     before: RunState = field(init=False)
-    after: RunState = field(init=False)
+    known: Knowledge = field(init=False)
     seen: dict[str, JsonObject] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -156,7 +157,7 @@ class Planner:
         self.before = state_from_history(self.source, self.source_plan)
         self.seen = memory_seen(self.before, self.journal)
         self.made.memory = initial_memory(self.target)
-        self.after = _fresh_state(self.source, self.target)
+        self.known = Knowledge(_fresh_state(self.source, self.target), self.before.iterations)
 
     def plan(self) -> RecoveryPlan:
         """Return the plan, compatible or not."""
@@ -167,9 +168,9 @@ class Planner:
         made.changed = [
             one for one in self.target.order if one in recorded and self._has_changed(one)
         ]
-        rerun = self._closure(self._roots(recorded))
+        roots = self._roots(recorded)
         for task_id in self.target.order:
-            self._place(self.target.tasks[task_id], recorded.get(task_id), rerun)
+            self._place(self.target.tasks[task_id], recorded.get(task_id), roots)
         if not self.boundary.fresh_effects:
             self._check_effects(set(made.rerun))
         made.estimates = _estimates(self.target, made.rerun)
@@ -196,26 +197,25 @@ class Planner:
             roots.update(meant)
         return roots
 
-    def _closure(self, roots: set[str]) -> set[str]:
-        """Return the roots and everything that depends on them, in any way."""
-        found = set(roots)
-        for task_id in self.target.order:
-            task = self.target.tasks[task_id]
-            if found.intersection(task.needs) or found.intersection(task.route_guards):
-                found.add(task_id)
-        return found
-
-    def _place(self, task: PlanTask, recorded: TaskRecord | None, rerun: set[str]) -> None:
-        made = self.made
-        if task.id in rerun:
+    def _place(self, task: PlanTask, recorded: TaskRecord | None, roots: set[str]) -> None:
+        """Take a task over, or run it again with all that depends on it in any way."""
+        made, known = self.made, self.known
+        if task.id in roots or known.is_led_to(task):
             made.rerun.append(task.id)
+            known.forget(task)
         elif recorded is None:
             self._block(task.id, "new_task_outside_repair_closure")
-        elif not _satisfied(recorded):
+            known.forget(task)
+        elif _satisfied(recorded):
+            self._prove(task, recorded)
+        else:
             # It gave nothing that could serve again: it is decided on anew.
             made.rerun.append(task.id)
-        else:
-            self._prove(task, recorded)
+            is_same = not self._has_changed(task.id)
+            if known.ends_again(task, recorded, is_same=is_same):
+                known.skip(task, recorded)
+            else:
+                known.forget(task)
 
     def _prove(self, task: PlanTask, recorded: TaskRecord) -> None:
         """Take a task's output over, or say which rule forbids it."""
@@ -223,9 +223,13 @@ class Planner:
         rule = self._broken_rule(task, recorded)
         if rule is not None:
             self._block(task.id, rule)
+        if rule is None and self.known.repeats(task):
+            made.rerun.append(task.id)
+            self.known.repeat(task, recorded)
+            return
         made.reused.append(task.id)
         made.memory = {**made.memory, **memory_delta(self.target, task, recorded.output)}
-        self.after.outputs[task.id] = {"output": recorded.output}
+        self.known.take(task, recorded)
 
     def _broken_rule(self, task: PlanTask, recorded: TaskRecord) -> Rule | None:
         if self._has_changed(task.id):
@@ -233,8 +237,8 @@ class Planner:
         then = resolved_digest(
             self.before, self.source_plan.tasks[task.id], self.seen.get(task.id, {})
         )
-        now = resolved_digest(self.after, task, self.made.memory)
-        if then is None or then != now:
+        now = resolved_digest(self.known.after, task, self.known.memory)
+        if then is None or then != now or not self.known.would_start(task):
             return "resolved_input_digest_mismatch"
         if not _fits(recorded.output, task.output_schema):
             return "output_contract_mismatch"

@@ -61,9 +61,9 @@ CREATE TABLE task (
     started_at INTEGER,
     ended_at INTEGER,
     due_at INTEGER,
-    output TEXT,
+    output ANY,
     error TEXT,
-    snapshot TEXT
+    snapshot ANY
 ) STRICT;
 
 CREATE TABLE effect (
@@ -134,6 +134,16 @@ CREATE TABLE reconciliation (
     PRIMARY KEY (run, effect_name)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE compensation (
+    run INTEGER NOT NULL REFERENCES run (number),
+    effect_name TEXT NOT NULL,
+    effect_id TEXT NOT NULL,
+    task_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (run, effect_name)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE artifact (
     key INTEGER PRIMARY KEY,
     run INTEGER GENERATED ALWAYS AS (key >> 32) VIRTUAL,
@@ -165,10 +175,10 @@ CREATE TABLE late_report (
 CREATE TABLE memory (
     run INTEGER NOT NULL REFERENCES run (number),
     key TEXT NOT NULL,
-    value TEXT NOT NULL,
+    value ANY NOT NULL,
     task_id TEXT,
     PRIMARY KEY (run, key)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE stream_event (
     run INTEGER NOT NULL REFERENCES run (number),
