@@ -45,6 +45,7 @@ from agentctl.errors.state import (
     StateError,
     TerminalRequired,
     UncertainEffect,
+    WorkflowChanged,
 )
 from agentctl.errors.store import (
     ArtifactDamaged,
@@ -134,4 +135,5 @@ __all__ = [
     "UnknownRun",
     "UsageError",
     "WideningRefused",
+    "WorkflowChanged",
 ]
