@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from agentctl.engine.plan import Plan
     from agentctl.engine.records import RunHistory, RunRecord
     from agentctl.engine.recovery.parked import WorkflowChanges
+    from agentctl.engine.recovery.rehearsal import Rehearsal
+    from agentctl.loading import Loaded
     from agentctl.store.sqlite import SqliteStore
 
 
@@ -47,6 +49,15 @@ class Comparing:
         if text.decode("utf-8-sig", "surrogateescape") == source:
             return WorkflowChanges(run=run, path=path, status="same")
         return self._compared(history, path, text, source)
+
+    def replay_against(self, loaded: Loaded, run_id: str) -> Rehearsal:
+        """Say whether this workflow would still produce a recorded history.
+
+        Its programs run in memory and get the recorded answers. Raises UnknownRun, StateError for
+        a run that has no history of its own, and DocumentError when the recorded inputs do not
+        fit the workflow.
+        """
+        return rehearse_stored(self.store, run_id, loaded)
 
     def _compared(
         self, history: RunHistory, path: str, text: bytes, source: str
@@ -88,6 +99,23 @@ class Comparing:
         return load_again(
             text, path, workspace=run.workspace, variables=run.vars, functions=functions
         ).plan
+
+
+def rehearse_stored(store: SqliteStore, run_id: str, loaded: Loaded) -> Rehearsal:
+    """Run a workflow against the record that a store has of a run; as `replay_against`."""
+    from agentctl.engine.recovery.rehearsal import rehearse
+    from agentctl.errors import StateError
+
+    history = store.load_run(run_id)
+    run = history.run
+    if run.mode in ("replay", "compensation"):
+        raise StateError(
+            f"run {run_id} is a {run.mode}, which no workflow file produces",
+            help=f"compare its source: agentctl replay {run.source_run_id} --against FILE",
+            run_id=run_id,
+        )
+    inputs = loaded.inputs(run.inputs)
+    return rehearse(history, store.transitions(run_id), loaded.plan, inputs)
 
 
 def _read(path: str) -> bytes | None:

@@ -9,7 +9,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from agentctl.cli.paint import visible
-from agentctl.engine.recovery.parked import tell, tell_task
+from agentctl.engine.recovery.changes import tell
+from agentctl.engine.recovery.parked import tell_task
 from agentctl.errors import StateError
 from agentctl.machines.sets import RUN_FINAL
 

@@ -22,6 +22,7 @@ from agentctl.errors.base import (
 )
 from agentctl.errors.run import (
     EffectError,
+    HistoryDiffers,
     PrerequisiteError,
     RunCancelled,
     RunFailed,
@@ -97,6 +98,7 @@ __all__ = [
     "EffectCertain",
     "EffectError",
     "EvidenceRefused",
+    "HistoryDiffers",
     "IllegalTransition",
     "InterchangeRefused",
     "KeyReused",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 from attr import frozen
 
 from agentctl.engine.recovery.fingerprint import definition_of, fingerprint
+from agentctl.jsonvalue import canonical
 from agentctl.machines.sets import TASK_SATISFIED
 from agentctl.value import Value
 
@@ -27,6 +28,7 @@ Change = Literal["changed", "inserted", "removed", "reordered"]
 
 # Tasks show the definitions that they use; the rest of a plan follows from the others.
 _BY_TASK: Final = frozenset({"actions", "agents", "providers", "tools"})
+_VALUE_MAX: Final = 60
 _DERIVED: Final = frozenset({"id", "predictability"})
 
 
@@ -125,6 +127,11 @@ def first_roots(
     return roots, any(_is_satisfied(tasks, one) for one in roots)
 
 
+def tell(one: Difference) -> str:
+    """Return one difference in words, with long values cut."""
+    return f"{one.place}: recorded {_short(one.recorded)}, now {_short(one.now)}"
+
+
 def _asks_otherwise(recorded: Plan, now: Plan, task_id: str) -> bool:
     then = recorded.tasks.get(task_id)
     if then is None:
@@ -195,3 +202,8 @@ def _longest_rising(places: Sequence[int]) -> set[int]:
         found.add(last)
         last = before[last]
     return found
+
+
+def _short(value: JsonValue) -> str:
+    text = canonical(value)
+    return text if len(text) <= _VALUE_MAX else f"{text[: _VALUE_MAX - 1]}…"

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from attr import frozen
 
-from agentctl.engine.recovery.changes import UNCHANGED
+from agentctl.engine.recovery.changes import UNCHANGED, tell
 from agentctl.errors import WorkflowChanged
-from agentctl.jsonvalue import canonical
 from agentctl.value import Value
 
 if TYPE_CHECKING:
@@ -22,13 +21,12 @@ if TYPE_CHECKING:
 
     from agentctl.diagnostics import Diagnostic
     from agentctl.engine.records import RunRecord
-    from agentctl.engine.recovery.changes import Difference, PlanChanges, TaskChange
-    from agentctl.jsonvalue import JsonObject, JsonValue
+    from agentctl.engine.recovery.changes import PlanChanges, TaskChange
+    from agentctl.jsonvalue import JsonObject
 
 Status = Literal["same", "changed", "invalid", "missing", "noFile"]
 
 _TOLD_MAX = 8
-_VALUE_MAX = 60
 
 
 @frozen(eq=False, repr=False)
@@ -150,13 +148,3 @@ def tell_task(one: TaskChange) -> str:
     return (
         f"task {one.task_id} {'moved' if one.change == 'reordered' else 'changed'} ({told}{rest})"
     )
-
-
-def tell(one: Difference) -> str:
-    """Return one difference in words, with long values cut."""
-    return f"{one.place}: recorded {_short(one.recorded)}, now {_short(one.now)}"
-
-
-def _short(value: JsonValue) -> str:
-    text = canonical(value)
-    return text if len(text) <= _VALUE_MAX else f"{text[: _VALUE_MAX - 1]}…"
