@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from agentctl.effects.functions import FunctionAction
     from agentctl.engine.plan import Plan
     from agentctl.engine.records import RunHistory, RunRecord
+    from agentctl.engine.recovery.divergence import Rehearsal
     from agentctl.engine.recovery.parked import WorkflowChanges
-    from agentctl.engine.recovery.rehearsal import Rehearsal
     from agentctl.loading import Loaded
     from agentctl.store.sqlite import SqliteStore
 

@@ -13,7 +13,7 @@ from agentctl.engine.recovery.changes import tell
 if TYPE_CHECKING:
     from agentctl.cli.console import Console
     from agentctl.door import Engine
-    from agentctl.engine.recovery.rehearsal import Divergence, Rehearsal
+    from agentctl.engine.recovery.divergence import Divergence, Rehearsal
     from agentctl.jsonvalue import JsonObject
     from agentctl.store.sqlite import SqliteStore
 

@@ -9,9 +9,9 @@ Source: specification, section 9.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import TYPE_CHECKING, cast
 
-from attr import define, evolve, field, frozen
+from attr import evolve, field, frozen
 
 from agentctl.engine.apply import Work
 from agentctl.engine.asking import answer_to, question_of
@@ -32,13 +32,13 @@ from agentctl.engine.programs.base import TaskError
 from agentctl.engine.recall import answer_of, recall
 from agentctl.engine.records import RunHistory, RunRecord, effect_name
 from agentctl.engine.recovery.changes import Difference, differences
+from agentctl.engine.recovery.divergence import RUN_ITSELF, Divergence, Rehearsal
 from agentctl.engine.recovery.evidence import initial_memory, memory_delta, memory_seen
 from agentctl.engine.recovery.fingerprint import fingerprint
 from agentctl.engine.scheduler import Scheduler
 from agentctl.engine.state import state_from_history
 from agentctl.machines.names import EffectStates
 from agentctl.machines.sets import EFFECT_UNSETTLED, RUN_FINAL, TASK_CONCLUDED, TASK_FINAL
-from agentctl.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,61 +47,10 @@ if TYPE_CHECKING:
     from agentctl.engine.plan import Plan
     from agentctl.engine.ports import EffectRequest
     from agentctl.engine.records import EffectRecord, TaskRecord, Transition
+    from agentctl.engine.recovery.divergence import What
     from agentctl.engine.state import RunState
     from agentctl.errors import EffectError
     from agentctl.jsonvalue import JsonObject, JsonValue
-
-What = Literal["inserted", "removed", "definition", "request", "approval", "outcome", "run"]
-
-RUN_ITSELF: Final = ""
-
-
-@frozen(eq=False, repr=False)
-class Divergence(Value):
-    """Where the history would be another one: the task ("" for the run) and what differs."""
-
-    task_id: str
-    what: What
-    differences: tuple[Difference, ...] = ()
-
-    def to_json(self) -> JsonObject:
-        """Return the public form."""
-        return {
-            "taskId": self.task_id or None,
-            "what": self.what,
-            "differences": [one.to_json() for one in self.differences],
-        }
-
-
-@define(eq=False, repr=False)
-class Rehearsal:
-    """What a dry run found: `answered` effects, `compared` tasks, and differences in plan order."""
-
-    source: RunHistory
-    target: Plan
-    found: list[Divergence] = field(factory=list)
-    answered: int = 0
-    compared: int = 0
-    cut_short: bool = False
-
-    @property
-    def is_same(self) -> bool:
-        """Whether the recorded history would be produced again, as far as it goes."""
-        return not self.found
-
-    def to_json(self) -> JsonObject:
-        """Return the public form."""
-        run = self.source.run
-        return {
-            "runId": run.id,
-            "same": self.is_same,
-            "recordedPlanDigest": run.plan_digest,
-            "planDigest": self.target.plan_digest,
-            "tasks": self.compared,
-            "effects": self.answered,
-            "first": self.found[0].to_json() if self.found else None,
-            "differing": [one.task_id or None for one in self.found],
-        }
 
 
 def rehearse(
