@@ -140,7 +140,7 @@ def tell_task(one: TaskChange) -> str:
     """Return one task's change in words."""
     if one.change == "inserted":
         return f"task {one.task_id} is new"
-    if one.change == "removed":
+    if one.differences[0].now is None and not one.differences[0].place:
         return f"task {one.task_id} is gone"
     told = ", ".join(map(tell, one.differences[:_TOLD_MAX]))
     more = len(one.differences) - _TOLD_MAX
