@@ -71,7 +71,7 @@ class Deriving(Discreet):
         found = self._retry(
             loaded, source, _boundary(roots, failed=failed, restarts=restart_successful)
         )
-        return await self._derived(found, loaded.text, reason, timeout_seconds)
+        return await self._derived(found, loaded, reason, timeout_seconds)
 
     def plan_repair(
         self,
@@ -101,7 +101,7 @@ class Deriving(Discreet):
         RecoveryBlocked with the plan.
         """
         found = self._repair(loaded, source, _boundary(roots, restarts=restart_successful))
-        return await self._derived(found, loaded.text, reason, timeout_seconds)
+        return await self._derived(found, loaded, reason, timeout_seconds)
 
     def plan_fork(self, source: str, *, roots: Sequence[str] = ()) -> RecoveryPlan:
         """Say what a fork would take over and run. Raises UnknownRun."""
@@ -120,7 +120,7 @@ class Deriving(Discreet):
         Effects happen again, also those that the source confirmed: that is what a fork is for.
         Raises UnknownRun, and RecoveryBlocked with the plan.
         """
-        return await self._derived(self._fork(source, roots), "", reason, timeout_seconds)
+        return await self._derived(self._fork(source, roots), None, reason, timeout_seconds)
 
     async def replay(self, run_id: str) -> RunOutcome:
         """Store a recorded copy of a finished run; nothing is dispatched."""
@@ -162,7 +162,7 @@ class Deriving(Discreet):
         return prepare("fork", source, None, boundary, self.store)
 
     async def _derived(
-        self, found: Derivation, text: str, reason: str, timeout_seconds: float | None
+        self, found: Derivation, loaded: Loaded | None, reason: str, timeout_seconds: float | None
     ) -> RunOutcome:
         from agentctl.engine.operations.derive import derive
         from agentctl.engine.operations.start import StartRequest
@@ -173,7 +173,9 @@ class Deriving(Discreet):
             inputs=run.inputs,
             vars=run.vars,
             workspace=run.workspace,
-            source=text or self.store.source_of(run.id),
+            folder=run.folder if loaded is None else loaded.folder,
+            file=run.file if loaded is None else loaded.file_name,
+            source=self.store.source_of(run.id) if loaded is None else loaded.text,
             timeout_seconds=timeout_seconds,
         )
         await require_reachable(found.target)

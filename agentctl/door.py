@@ -23,6 +23,7 @@ from attr import evolve
 
 from agentctl.blocking import blocking
 from agentctl.clock import SystemClock
+from agentctl.comparing import Comparing
 from agentctl.compensating import Compensating
 from agentctl.deciding import Deciding
 from agentctl.deriving import Deriving, require_reachable
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 DEFAULT_DATABASE = ".agentctl/runtime.db"
 
 
-class Engine(Registering, Starting, Deciding, Requesting, Compensating, Deriving):
+class Engine(Registering, Starting, Deciding, Requesting, Compensating, Comparing, Deriving):
     """Loads workflows, and starts, resumes, cancels, replays and inspects runs.
 
     `db` is the SQLite file, made on first use. `durability` "full" survives a power failure,
@@ -184,7 +185,8 @@ class Engine(Registering, Starting, Deciding, Requesting, Compensating, Deriving
         """Go on with a run after a crash, a pause or a decision.
 
         `raise_budgets` lets a run that its budget stopped go on under higher limits, by their
-        names in the document; `actor` is who raises them. `interactive` is as in `start`.
+        names in the document; `actor` is who raises them. `interactive` is as in `start`. The
+        recorded plan is what runs, whatever the workflow's file says by now: see `changes`.
         Raises UnknownRun, StateError when the run is over or its budget spent, AgentFileChanged
         when an agent file is not what it was when the run was started, UncertainEffect
         while an effect waits for reconciliation that no automatic probe could settle, and

@@ -68,6 +68,11 @@ class Loaded(Value):
         )
 
     @property
+    def file_name(self) -> str:
+        """Return the name of the file in `folder`, or "" for a workflow that came as text."""
+        return "" if self.file == UNNAMED else os.path.basename(self.file)
+
+    @property
     def needs_loop(self) -> bool:
         """Return whether a run of this can wait for anything; if not, it needs no event loop."""
         from agentctl.engine.programs import operations
@@ -96,19 +101,57 @@ def load(
     functions: Iterable[FunctionAction],
 ) -> Loaded:
     """Read and compile. Raises DocumentError with every problem at once."""
+    budget = SourceBudget()
     raw, file, folder = _bytes_of(source, workspace)
+    overrides, layers = _overrides(vars_files, variables, workspace, budget)
+    place = _Place(file, folder, workspace)
+    return _compiled(raw, place, budget, overrides, layers, functions)
+
+
+def load_again(
+    raw: bytes,
+    path: str,
+    *,
+    workspace: str,
+    variables: JsonObject,
+    functions: Iterable[FunctionAction],
+) -> Loaded:
+    """Compile a text as the file at `path`, for a run that was started with these variables.
+
+    Raises DocumentError.
+    """
+    place = _Place(path, os.path.dirname(path), workspace)
+    return _compiled(raw, place, SourceBudget(), variables, [], functions)
+
+
+@frozen(eq=False, repr=False)
+class _Place(Value):
+    """Where a document comes from: its name, the folder of its references, the workspace."""
+
+    file: str
+    folder: str
+    workspace: str
+
+
+def _compiled(
+    raw: bytes,
+    place: _Place,
+    budget: SourceBudget,
+    overrides: JsonObject,
+    layers: list[Layer],
+    functions: Iterable[FunctionAction],
+) -> Loaded:
+    file, folder = place.file, place.folder
     read = read_document(raw, file)
     if not isinstance(read.document, Workflow):
         raise DocumentError(read.diagnostics or [_not_a_workflow(file)])
-    budget = SourceBudget()
-    overrides, layers = _overrides(vars_files, variables, workspace, budget)
     result = compile_workflow(
         CompileSource(
             document=read.document,
             file=file,
             places=read.places,
             folder=folder,
-            reader=SourceFiles(_source_root(workspace, folder), budget),
+            reader=SourceFiles(_source_root(place.workspace, folder), budget),
             overrides=frozenset(overrides),
             known_actions={one.name: _known(one) for one in functions},
         )

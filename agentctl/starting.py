@@ -60,6 +60,7 @@ class Starting:
             vars=loaded.overrides,
             workspace=self._workspace_of(loaded.plan, workspace),
             folder=loaded.folder,
+            file=loaded.file_name,
             source=loaded.text,
             key=key,
         )

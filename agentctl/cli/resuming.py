@@ -118,6 +118,7 @@ class _Every:
             return _could_not(
                 run, history.run.state, StateError.code, still.reason, still.next_step
             )
+        self.engine.changes(run.id).refuse()
         outcome = await self.engine.resume(run.id, timeout_seconds=self.timeout_seconds)
         if outcome.state in RUN_FINAL:
             reason = str((outcome.error or {}).get("message") or "") or None

@@ -146,7 +146,7 @@ class FlightDeck(Value):
         error: EffectError | None,
     ) -> None:
         while flight.outcome is None:
-            request = _step(flight, value, error)
+            request = step(flight, value, error)
             if request is None:
                 return
             try:
@@ -278,7 +278,7 @@ def failure_of(error: AgentctlError) -> Failed:
     return Failed(error_json(error), retryable=bool(getattr(error, "retryable", False)))
 
 
-def _step(flight: Flight, value: JsonValue, error: EffectError | None) -> EffectRequest | None:
+def step(flight: Flight, value: JsonValue, error: EffectError | None) -> EffectRequest | None:
     """Run the program up to its next request, or to its outcome."""
     assert flight.steps is not None
     try:

@@ -81,7 +81,8 @@ class Transition(Value):
 class RunRecord(Value):
     """One run of one plan; `raised_budgets` replaces limits of the plan, by name.
 
-    `folder` is where the files that the workflow names are looked for.
+    `folder` is where the files that the workflow names are looked for, and `file` the name of the
+    workflow's own file in it, "" for one that came as text.
     """
 
     machine: ClassVar[MachineName] = "run"
@@ -98,6 +99,7 @@ class RunRecord(Value):
     trace_id: str
     workspace: str
     folder: str = ""
+    file: str = ""
     inputs: JsonObject
     vars: JsonObject = field(factory=dict)
     created_at: Instant

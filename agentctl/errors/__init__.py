@@ -22,6 +22,7 @@ from agentctl.errors.base import (
 )
 from agentctl.errors.run import (
     EffectError,
+    HistoryDiffers,
     PrerequisiteError,
     RunCancelled,
     RunFailed,
@@ -45,6 +46,7 @@ from agentctl.errors.state import (
     StateError,
     TerminalRequired,
     UncertainEffect,
+    WorkflowChanged,
 )
 from agentctl.errors.store import (
     ArtifactDamaged,
@@ -96,6 +98,7 @@ __all__ = [
     "EffectCertain",
     "EffectError",
     "EvidenceRefused",
+    "HistoryDiffers",
     "IllegalTransition",
     "InterchangeRefused",
     "KeyReused",
@@ -134,4 +137,5 @@ __all__ = [
     "UnknownRun",
     "UsageError",
     "WideningRefused",
+    "WorkflowChanged",
 ]

@@ -56,6 +56,13 @@ class SecretMissing(PrerequisiteError):
     code = "missing_credential"
 
 
+class HistoryDiffers(AgentctlError):
+    """A workflow would not produce the recorded history any more."""
+
+    code = "history_differs"
+    exit_code = 4
+
+
 class RunCancelled(AgentctlError):
     """The run was cancelled by a person or a signal."""
 

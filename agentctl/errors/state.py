@@ -126,6 +126,12 @@ class AgentFileChanged(StateError):
     code = "agent_file_changed"
 
 
+class WorkflowChanged(StateError):
+    """The workflow's file says something else than the run goes by; nothing was dispatched."""
+
+    code = "workflow_changed"
+
+
 class PolicyPreflight(StateError):
     """A destination or permission was refused before any state was created."""
 

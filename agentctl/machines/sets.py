@@ -57,6 +57,8 @@ TASK_FINAL: frozenset[TaskState] = TASK.finals
 TASK_SATISFIED: frozenset[TaskState] = frozenset({TaskStates.succeeded})
 # The task ended without an output.
 TASK_UNSATISFIED: frozenset[TaskState] = TASK_FINAL - TASK_SATISFIED
+# The task came to an end of its own: nobody stopped it.
+TASK_CONCLUDED: frozenset[TaskState] = TASK_FINAL - {TaskStates.cancelled}
 # The task was admitted and is not over.
 TASK_LIVE: frozenset[TaskState] = frozenset(
     {

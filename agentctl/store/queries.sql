@@ -1,9 +1,9 @@
 -- insert_run --
 -- A new run, before its first move.
 INSERT INTO run (id, state, version, mode, workflow_name, workflow_digest, plan_digest,
-                 source_digest, source_run_id, trace_id, workspace, folder, inputs, vars,
-                 created_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                 source_digest, source_run_id, trace_id, workspace, folder, file, inputs,
+                 vars, created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- insert_start_key --
 -- The one run under a key.

@@ -108,6 +108,7 @@ def run_from(row: sqlite3.Row) -> RunRecord:
         trace_id=row["trace_id"],
         workspace=row["workspace"],
         folder=row["folder"] or "",
+        file=row["file"] or "",
         inputs=cast("JsonObject", read_json(row["inputs"])),
         vars=cast("JsonObject", read_json(row["vars"])),
         created_at=row["created_at"],

@@ -71,6 +71,7 @@ CREATE TABLE run (
     trace_id TEXT NOT NULL,
     workspace TEXT NOT NULL,
     folder TEXT,
+    file TEXT,
     inputs TEXT NOT NULL,
     vars TEXT NOT NULL,
     created_at INTEGER NOT NULL,

@@ -309,6 +309,7 @@ def _insert_run(connection: sqlite3.Connection, new: NewRun) -> int:
     given = (
         run.workspace,
         run.folder or None,
+        run.file or None,
         canonical(run.inputs),
         canonical(run.vars),
         run.created_at,

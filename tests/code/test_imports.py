@@ -23,6 +23,7 @@ TOP = {
     "agentctl.blocking",
     "agentctl.compensating",
     "agentctl.deciding",
+    "agentctl.comparing",
     "agentctl.deriving",
     "agentctl.discretion",
     "agentctl.door",

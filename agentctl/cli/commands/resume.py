@@ -23,6 +23,16 @@ RunId = Annotated[
 Everything = Annotated[
     bool, typer.Option("--all", help="Every run that is not over, for a scheduler to call.")
 ]
+KeepPlan = Annotated[
+    bool,
+    typer.Option(
+        "--keep-plan", help="Go on with the recorded plan although the workflow file changed."
+    ),
+]
+PlanOnly = Annotated[
+    bool,
+    typer.Option("--plan", help="Only show what the workflow file says differently by now."),
+]
 
 
 @command(app, "resume", streams=True)
@@ -35,15 +45,19 @@ def resume(
     raise_budget: options.RaiseBudgets = None,
     actor: options.Actor = None,
     interactive: options.Interactive = False,
+    keep_plan: KeepPlan = False,
+    plan: PlanOnly = False,
 ) -> int:
     """Go on with a run that was interrupted or that waited; what is done is not done again."""
     if run_id is None or all:
-        alone = (run_id, workspace, raise_budget, actor, interactive or None)
+        flags = (one or None for one in (interactive, keep_plan, plan))
+        alone = (run_id, workspace, raise_budget, actor, *flags)
         return _resume_all(console, alone, timeout_seconds, all=all)
     from agentctl.cli.drive import about, drive, login
     from agentctl.cli.follow import following, plan_order
     from agentctl.cli.loading import open_existing, require_same_folder
     from agentctl.cli.outcome import report
+    from agentctl.cli.parked import require_unchanged, show_changes
 
     limits = _limits(raise_budget or [])
     engine = open_existing(console)
@@ -51,6 +65,10 @@ def resume(
         history = about(console, engine, run_id)
         if workspace is not None:
             require_same_folder(history, workspace)
+        if plan:
+            return show_changes(console, engine, history.run)
+        if not keep_plan:
+            require_unchanged(console, engine, history.run)
         who = actor or login()
         asking = _asking(console, engine, timeout_seconds, who) if interactive else None
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class StartRequest(Value):
     """What a new run is made of; `source` is the document's text, kept for readers.
 
-    `folder` is where the files that the document names are looked for. `interactive` says that a
-    person is there to be asked, whatever the policy's `nonInteractive`. `key` makes it the only
+    `folder` is where the files that the document names are looked for, and `file` the document's
+    own name in it, "" for one that came as text. `interactive` says that a person is there to be asked, whatever the policy's `nonInteractive`. `key` makes it the only
     run under that key (`operations.once`).
     """
 
@@ -41,6 +41,7 @@ class StartRequest(Value):
     vars: JsonObject
     workspace: str
     folder: str = ""
+    file: str = ""
     source: str = ""
     timeout_seconds: float | None = None
     interactive: bool = False
@@ -109,6 +110,7 @@ def new_run(
         trace_id=entropy.trace_id(),
         workspace=request.workspace,
         folder=request.folder,
+        file=request.file,
         inputs=request.inputs,
         vars=request.vars,
         created_at=now,

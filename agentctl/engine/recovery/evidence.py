@@ -49,10 +49,13 @@ def memory_delta(plan: Plan, task: PlanTask, output: JsonValue) -> JsonObject:
 
 
 def memory_seen(
-    state: RunState, journal: Sequence[tuple[int, Transition]]
+    state: RunState, journal: Sequence[tuple[int, Transition]], initial: JsonObject
 ) -> dict[str, JsonObject]:
-    """Return the working memory that each task of a stored run read when it last started."""
-    memory = initial_memory(state.plan)
+    """Return the working memory that each task of a stored run read when it last started.
+
+    `initial` is what the run began with.
+    """
+    memory = initial
     seen: dict[str, JsonObject] = {}
     for _, move in journal:
         if move.machine != "task":

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, cast
 from agentctl.jsonvalue import digest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentctl.engine.plan import Plan, PlanTask
     from agentctl.jsonvalue import JsonObject, JsonValue
 
@@ -33,23 +35,30 @@ def fingerprint(plan: Plan, task: PlanTask) -> str:
             "namespace": task.namespace,
             "inputsFrom": task.inputs_from,
             "previous": task.previous,
-            "definition": _definition(plan.definitions, task),
+            "definition": _definition(plan.definitions, task, _working),
         }
     )
 
 
-def _definition(definitions: JsonObject, task: PlanTask) -> JsonValue:
+def definition_of(plan: Plan, task: PlanTask) -> JsonValue:
+    """Return all that a task names, with the settings that make no difference to what it gives."""
+    return _definition(plan.definitions, task, _whole)
+
+
+def _definition(
+    definitions: JsonObject, task: PlanTask, form: Callable[[JsonObject], JsonObject]
+) -> JsonValue:
     """Return the action or the agent of a task, with its provider and its tools."""
     if task.uses_kind == "action":
-        return _working(_named(definitions, "actions", task.uses_name))
+        return form(_named(definitions, "actions", task.uses_name))
     if task.uses_kind != "agent":
         return None
     agent = _named(definitions, "agents", task.uses_name)
     tools = cast("list[str]", agent.get("tools") or [])
     return {
-        "agent": _working(agent),
+        "agent": form(agent),
         "provider": _named(definitions, "providers", agent["provider"]),
-        "tools": {name: _working(_named(definitions, "tools", name)) for name in tools},
+        "tools": {name: form(_named(definitions, "tools", name)) for name in tools},
     }
 
 
@@ -59,3 +68,7 @@ def _named(definitions: JsonObject, kind: str, name: JsonValue) -> JsonObject:
 
 def _working(definition: JsonObject) -> JsonObject:
     return {key: value for key, value in definition.items() if key not in _IDLE}
+
+
+def _whole(definition: JsonObject) -> JsonObject:
+    return definition

@@ -155,7 +155,7 @@ class Planner:
         """Build both working sets."""
         self.made = RecoveryPlan(self.source.run.id, self.boundary)
         self.before = state_from_history(self.source, self.source_plan)
-        self.seen = memory_seen(self.before, self.journal)
+        self.seen = memory_seen(self.before, self.journal, initial_memory(self.source_plan))
         self.made.memory = initial_memory(self.target)
         self.known = Knowledge(_fresh_state(self.source, self.target), self.before.iterations)
 
