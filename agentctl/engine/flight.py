@@ -23,6 +23,8 @@ from agentctl.engine.programs.base import TaskError
 from agentctl.engine.recall import answer_of, recall
 from agentctl.engine.retry import lacks_quota, quota_due
 from agentctl.errors import AgentctlError
+from agentctl.jsonvalue import exceeds
+from agentctl.limits import OUTPUT_BYTES_MAX
 from agentctl.machines.names import EffectStates
 from agentctl.value import Value
 
@@ -290,3 +292,21 @@ def step(flight: Flight, value: JsonValue, error: EffectError | None) -> EffectR
     except AgentctlError as failure:
         flight.outcome = failure_of(failure)
     return None
+
+
+def kept(plan: PlanTask, done: Done) -> Done | Failed:
+    """Return a task's outcome, failed when its output is too large or not what it promises."""
+    if exceeds(done.result.output, OUTPUT_BYTES_MAX):
+        message = (
+            f"output of {plan.id} has more than OUTPUT_BYTES_MAX = {OUTPUT_BYTES_MAX:,} bytes"
+        )
+        return Failed({"code": "output_too_large", "message": message})
+    if plan.output_schema is None:
+        return done
+    from agentctl.engine.schema_check import validate
+
+    problems = validate(done.result.output, plan.output_schema)
+    if not problems:
+        return done
+    message = f"output of {plan.id} does not fit outputSchema: {'; '.join(problems)}"
+    return Failed({"code": "schema_violation", "message": message})

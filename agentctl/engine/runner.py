@@ -77,6 +77,7 @@ class Runner:
     scheduler: Scheduler = field(init=False)
     interruption: Interruption | None = field(default=None, init=False)
     _dispatcher: Dispatcher | None = field(default=None, init=False)
+    _listeners: list[Listener] = field(factory=list, init=False)
     _teller: Teller | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -87,11 +88,17 @@ class Runner:
             if isinstance(executor, Careful)
         }
         self.scheduler = Scheduler(self.state, self.policy, preflights=preflights)
-        if self.ports.listeners:
+        for listener in self.ports.listeners:
+            self.listen(listener)
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` for every event that is stored from now on."""
+        if self._teller is None:
             from agentctl.engine.telling import Teller
 
             made = {task.id: task.attempt for task in self.state.tasks.values()}
             self._teller = Teller(self.state.run, made)
+        self._listeners.append(listener)
 
     @property
     def needs_loop(self) -> bool:
@@ -170,8 +177,8 @@ class Runner:
         else:
             return
         self.scheduler.work = type(work)()
-        if self.ports.listeners:
-            self._tell(work)
+        if self._teller is not None:
+            self._tell(work, self._teller)
 
     async def _drive(self) -> None:
         if self.journal is not None:
@@ -226,20 +233,13 @@ class Runner:
         dispatcher = self._dispatcher
         journal.on_cancel(self.interrupt if dispatcher is None else dispatcher.interrupt_soon)
 
-    def _tell(self, work: Work) -> None:
-        for event in self._events(work):
-            for listener in self.ports.listeners:
-                listener(event)
-
-    def _events(self, work: Work) -> list[Event]:
-        told = self._stream_events(work)
+    def _tell(self, work: Work, teller: Teller) -> None:
         assert self.journal is not None
         first = self.journal.sequence - len(work.transitions) + 1
-        assert self._teller is not None
-        told += [
-            self._teller.move(place, one) for place, one in enumerate(work.transitions, first)
-        ]
-        return told
+        moves = [teller.move(place, one) for place, one in enumerate(work.transitions, first)]
+        for event in [*self._stream_events(work), *moves]:
+            for listener in self._listeners:
+                listener(event)
 
     def _stream_events(self, work: Work) -> list[Event]:
         if not work.stream:

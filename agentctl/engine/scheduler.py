@@ -22,6 +22,7 @@ from agentctl.engine.flight import (
     Interrupted,
     Parked,
     failure_of,
+    kept,
 )
 from agentctl.engine.ledger import (
     error_json,
@@ -37,8 +38,6 @@ from agentctl.engine.retry import retry_due
 from agentctl.engine.scope import task_scope
 from agentctl.engine.template import render
 from agentctl.errors import AgentctlError, Bug, EffectError
-from agentctl.jsonvalue import exceeds
-from agentctl.limits import OUTPUT_BYTES_MAX
 from agentctl.machines.names import EffectStates, TaskStates
 from agentctl.machines.sets import TASK_STARVED
 
@@ -270,7 +269,7 @@ class Scheduler:
         outcome = flight.outcome
         task = self.state.tasks[flight.task.id]
         if isinstance(outcome, Done):
-            outcome = self._checked(flight.plan, outcome)
+            outcome = kept(flight.plan, outcome)
         if isinstance(outcome, Done):
             for key, value in outcome.result.memory:
                 memory[key] = value
@@ -337,22 +336,6 @@ class Scheduler:
         self.state.put_task(task)
         if task.state in TASK_STARVED:
             self.stopping = True
-
-    def _checked(self, plan: PlanTask, done: Done) -> Done | Failed:
-        if exceeds(done.result.output, OUTPUT_BYTES_MAX):
-            message = (
-                f"output of {plan.id} has more than OUTPUT_BYTES_MAX = {OUTPUT_BYTES_MAX:,} bytes"
-            )
-            return Failed({"code": "output_too_large", "message": message})
-        if plan.output_schema is None:
-            return done
-        from agentctl.engine.schema_check import validate
-
-        problems = validate(done.result.output, plan.output_schema)
-        if not problems:
-            return done
-        message = f"output of {plan.id} does not fit outputSchema: {'; '.join(problems)}"
-        return Failed({"code": "schema_violation", "message": message})
 
     def _after_failure(
         self, flight: Flight, error: EffectError, event: EffectEvent, now: Instant

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from attr import evolve, frozen
+from attr import frozen
 
 from agentctl.engine.apply import Work
 from agentctl.engine.operations.start import StartRequest, new_run, pending_tasks
@@ -118,7 +118,7 @@ class SourceBook(Value):
             if event.machine == TASK.name and event.target in TASK_SATISFIED:
                 self.settle(runner.state)
 
-        runner.ports = evolve(runner.ports, listeners=(see, *runner.ports.listeners))
+        runner.listen(see)
 
     def close(self) -> None:
         """Let others write the source."""
