@@ -108,7 +108,7 @@ class Requesting:
 
     def _wake(self, found: Entity, actor: str, reason: str) -> None:
         """Let the effect that waits for this answer go on, if there is one."""
-        from agentctl.engine.programs.catalog_tools import TAKE_ANSWER
+        from agentctl.engine.kinds import TAKE_ANSWER
         from agentctl.engine.view import pending_approvals
 
         history = self.store.load_run(_run_of(found))

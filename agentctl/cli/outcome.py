@@ -118,7 +118,7 @@ def _next_steps(outcome: RunOutcome) -> list[str]:
     if "waitUntil" in (outcome.error or {}):
         return [f"  `agentctl resume {outcome.run_id}` goes on from here, then or earlier"]
     if (outcome.error or {}).get("code") == "approval_required":
-        return [f"  `agentctl approvals list {outcome.run_id}` shows what it asks a person for"]
+        return [f"  `agentctl inspect {outcome.run_id}` shows what it asks, and how to answer"]
     if outcome.exit_code == _PARKED:
         return [f"  `agentctl inspect {outcome.run_id}` shows what it waits for"]
     if outcome.mode == "compensation" and outcome.exit_code in (_FAILED, _CANCELLED):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from agentctl.engine.records import EffectClass, Idempotency, Risk
 
 FUNCTION_KIND: Final = "python.function"
+# The effect of an agent that waits for a person's answer; it is held until there is one.
+TAKE_ANSWER: Final = "catalog.take_answer"
 """The kind of an action that an embedding service registered."""
 
 

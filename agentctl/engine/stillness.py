@@ -6,12 +6,13 @@ holder of the lease and the present instant are given.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from attr import frozen
 
 from agentctl.engine.asking import is_overdue
 from agentctl.engine.finish import unsettled
+from agentctl.engine.kinds import TAKE_ANSWER
 from agentctl.engine.quota import quota_wait
 from agentctl.engine.view import pending_approvals
 from agentctl.machines.names import RunStates, TaskStates
@@ -19,8 +20,10 @@ from agentctl.machines.sets import RUN_FINAL, TASK_BLOCKED, TASK_LIVE
 from agentctl.value import Value
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentctl.clock import Instant
-    from agentctl.engine.records import RunHistory
+    from agentctl.engine.records import ApprovalRecord, RunHistory
     from agentctl.jsonvalue import JsonObject
 
 
@@ -43,12 +46,7 @@ def stillness(history: RunHistory, *, is_held: bool, now: Instant) -> Stillness 
         return None
     questions = [one for one in pending_approvals(history) if not is_overdue(one, now)]
     if questions:
-        first = questions[0]
-        more = f" and {len(questions) - 1} more" if len(questions) > 1 else ""
-        return Stillness(
-            reason=f"waits for a person: {first.summary} of task {first.task_id}{more}",
-            next_step=f"agentctl approvals approve {first.id}",
-        )
+        return _asking(history, questions)
     settled = {one.effect_name: one for one in history.reconciliations}
     uncertain = set(unsettled(history.effects, settled))
     if uncertain:
@@ -84,6 +82,22 @@ def hindrance(history: RunHistory, now: Instant) -> Stillness | None:
     return stillness(history, is_held=False, now=now)
 
 
+def _asking(history: RunHistory, questions: Sequence[ApprovalRecord]) -> Stillness:
+    first = questions[0]
+    more = f" and {len(questions) - 1} more" if len(questions) > 1 else ""
+    asked = next((one for one in history.effects if one.id == first.effect_id), None)
+    if asked is not None and asked.operation == TAKE_ANSWER:
+        request = cast("JsonObject", asked.input)["requestId"]
+        return Stillness(
+            reason=f"waits for a person's answer to the agent of task {first.task_id}{more}",
+            next_step=f"agentctl requests answer {request} --answer …",
+        )
+    return Stillness(
+        reason=f"waits for a person: {first.summary} of task {first.task_id}{more}",
+        next_step=f"agentctl approvals approve {first.id}",
+    )
+
+
 def _spent(history: RunHistory) -> Stillness:
     return Stillness(
         reason="its budget is spent",
@@ -108,4 +122,4 @@ def _unowned(history: RunHistory, now: Instant) -> str:
     if due and min(due) > now:
         return "a retry is scheduled, but no process is there to make it"
     open_tasks = sum(task.state in TASK_LIVE for task in history.tasks)
-    return f"the process that ran it is gone ({open_tasks} tasks were under way)"
+    return f"the process that ran it is gone ({open_tasks} of its tasks under way)"

@@ -246,7 +246,7 @@ def test_a_dialogue_asks_where_the_policy_would_deny_off_a_terminal(desk: Desk, 
 def test_off_a_terminal_interactive_pauses_and_says_why(desk: Desk) -> None:
     ran = desk.cli("run", desk.workflow(), "--interactive").expect(3)
     assert "there is no terminal to ask on" in ran.stderr
-    assert "agentctl approvals" in ran.stdout + ran.stderr
+    assert "shows what it asks, and how to answer" in ran.stdout + ran.stderr
     assert desk.written() is None
 
 

@@ -271,7 +271,7 @@ def test_people_read_the_same_facts(desk: Desk) -> None:
     assert REPORT in listed
     assert "published" in run_cli(*where, "inspect", DIGEST).expect(0).stdout
     assert "every byte fits" in run_cli(*where, "verify").expect(0).stdout
-    assert "1 blob stay" in run_cli(*where, "gc").expect(0).stdout
+    assert "1 blob left" in run_cli(*where, "gc").expect(0).stdout
     desk.damage()
     assert f"{DIGEST} is damaged" in run_cli(*where, "verify").expect(5).stdout
 

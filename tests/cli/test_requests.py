@@ -27,6 +27,8 @@ def test_a_paused_run_is_answered_and_finishes(tmp_path: Path) -> None:
     (asked,) = run_json("requests", "list", *db, cwd=tmp_path).expect(0).items("/data")
     shown = run_cli("requests", "list", *db, cwd=tmp_path).expect(0).stdout
     assert "Which of the two do you want?" in shown
+    stuck = run_cli("runs", "--stuck", *db, cwd=tmp_path).expect(0).stdout
+    assert f"agentctl requests answer {asked['requestId']}" in stuck
     answer = ("requests", "answer", str(asked["requestId"]), "--actor", "ann", *db)
     run_json(*answer, cwd=tmp_path).expect(2)
     told = run_cli(*answer, "--answer", "left", cwd=tmp_path).expect(0)

@@ -211,7 +211,7 @@ def _collected(found: Collected, plan: bool) -> str:
     verb = "would remove" if plan else "removed"
     left = f" and {_count(found.leftovers, 'unfinished file')}" if found.leftovers else ""
     removed = f"{verb} {_count(len(found.blobs), 'blob')}{left}, {size(found.freed_bytes)}"
-    return f"{removed}; {_count(found.kept, 'blob')} stay"
+    return f"{removed}; {_count(found.kept, 'blob')} left"
 
 
 def _count(number: int, what: str) -> str:

@@ -17,6 +17,7 @@ from agentctl.catalog.descriptor import READING
 from agentctl.catalog.exposure import decide_call, expose
 from agentctl.catalog.policy import Grant, Policy
 from agentctl.catalog.tools import BY_ID
+from agentctl.engine.kinds import TAKE_ANSWER
 from agentctl.engine.ports import EffectRequest
 from agentctl.engine.schema_check import validate
 from agentctl.jsonvalue import canonical
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "catalog."
 REFUSE: Final = "catalog.refuse"
-TAKE_ANSWER: Final = "catalog.take_answer"
 # These say that the agent is through with its task, whatever the model would say next.
 ENDING: Final = frozenset({"finish_task", "block_task", "request_review"})
 _ASK: Final = "request_human_input"
