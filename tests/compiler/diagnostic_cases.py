@@ -225,6 +225,12 @@ CASES = {
         + "  tasks:\n    - {id: a, uses: workflow:one, with: {n: «text}}\n",
         None,
     ),
+    "answers mended against no schema": (
+        "schema_violation",
+        AGENT.replace("instructions: hi", "instructions: hi, maxRepairTurns: «2")
+        + "  tasks:\n    - {id: a, uses: agent:helper}\n",
+        "add a structuredOutput",
+    ),
     "reasoning on a provider without it": (
         "unsupported_capability",
         AGENT.replace("instructions: hi", "instructions: hi, «reasoning: {effort: high}")

@@ -46,6 +46,10 @@ class AgentStage(Value):
             self._agent(name, agent)
             if agent.catalog is not None:
                 self._catalog(agent.catalog, agent, f"spec.agents.{name}")
+            if agent.max_repair_turns and agent.structured_output is None:
+                message = "`maxRepairTurns` mends answers against `structuredOutput` alone"
+                place = f"spec.agents.{name}.maxRepairTurns"
+                self._problem("schema_violation", message, place, "add a structuredOutput")
         if self.spec.policy.catalog is not None:
             from agentctl.engine.compiler.catalog import problems_of_policy
 

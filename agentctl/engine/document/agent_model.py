@@ -94,6 +94,12 @@ class Agent(Value):
     retry: Retry | None = item("Retries, where the task declares none.", None)
     reasoning: Reasoning | None = item("How much to think.", None)
     structured_output: Json = item("JSON Schema of the answer.", None, type=JSON_SCHEMA)
+    max_repair_turns: int = item(
+        "How often it is asked to mend an answer against `structuredOutput`.",
+        0,
+        minimum=0,
+        maximum=8,
+    )
     usage_limit: UsageLimit | None = item("Bounds of usage.", None)
     stream: bool = item("Whether progress is streamed.", default=False)
     provider_options: dict[str, Json] = item("Options of the provider.", factory=dict)

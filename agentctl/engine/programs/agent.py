@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from agentctl.engine.ports import EffectRequest
-from agentctl.engine.programs.agent_answer import Answer, final_output, read_answer
+from agentctl.engine.programs.agent_answer import Answer, Misfit, final_output, read_answer
 from agentctl.engine.programs.agent_plan import agent_of, prompt_of
 from agentctl.engine.programs.agent_tools import tool_steps
 from agentctl.engine.programs.base import Steps, TaskContext, TaskError, TaskResult
@@ -33,6 +33,7 @@ def agent_steps(context: TaskContext) -> Steps:
     messages: list[JsonValue] = [{"role": "user", "content": prompt_of(context)}]
     limit = usage_limit_of(agent.name, agent.definition, context.definitions)
     seen: set[str] = set()
+    repairs = cast("int", agent.definition.get("maxRepairTurns") or 0)
     for _ in range(agent.limit("maxTurns")):
         request = _model_request(context, agent, messages)
         body = cast("JsonObject", request.input)
@@ -43,7 +44,14 @@ def agent_steps(context: TaskContext) -> Steps:
         if limit is not None:
             limit.add(body, cast("JsonObject", answered))
         if answer.is_final:
-            return TaskResult(output=final_output(agent, answer, has_acted=bool(seen)))
+            try:
+                return TaskResult(output=final_output(agent, answer, has_acted=bool(seen)))
+            except Misfit as misfit:
+                if not repairs:
+                    raise
+                repairs -= 1
+                messages += [*_said(answer), _mend(misfit)]
+                continue
         seen.update(answer.call_ids)
         _require_calls_left(agent, len(seen))
         messages += _said(answer)
@@ -56,6 +64,12 @@ def agent_steps(context: TaskContext) -> Steps:
         f"agent {agent.name} did not finish within maxTurns = {agent.limit('maxTurns')}",
         code="turn_limit",
     )
+
+
+def _mend(misfit: Misfit) -> JsonObject:
+    """Return what the model is told of an answer that does not fit."""
+    words = f"{misfit.message}. Answer again, with nothing but JSON that fits the schema."
+    return {"role": "user", "content": words}
 
 
 def _require_calls_left(agent: AgentPlan, calls: int) -> None:

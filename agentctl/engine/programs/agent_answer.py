@@ -29,6 +29,10 @@ CUT_SHORT: Final = "max_tokens"
 _SAID_CHARACTERS_MAX: Final = 2_000
 
 
+class Misfit(TaskError):
+    """An answer against `structuredOutput`, which the model may be able to mend."""
+
+
 @frozen(kw_only=True, eq=False, repr=False)
 class Answer(Value):
     """One answer in the contract's form, checked."""
@@ -97,13 +101,13 @@ def _structured(agent: AgentPlan, answer: Answer, schema: JsonValue) -> JsonValu
         value = parse_json(answer.text)
     except ValueError as error:
         message = f"agent {agent.name} did not answer with JSON: {error}"
-        raise _failure(message, answer, code="structured_output") from error
+        raise _failure(message, answer, code="structured_output", kind=Misfit) from error
     problems = validate(value, schema)
     if problems:
         message = (
             f"agent {agent.name}'s answer does not fit structuredOutput: {'; '.join(problems)}"
         )
-        raise _failure(message, answer, code="structured_output")
+        raise _failure(message, answer, code="structured_output", kind=Misfit)
     return value
 
 
@@ -116,11 +120,13 @@ def _cut_short(agent: AgentPlan, answer: Answer) -> TaskError:
     )
 
 
-def _failure(message: str, answer: Answer, *, code: str) -> TaskError:
+def _failure(
+    message: str, answer: Answer, *, code: str, kind: type[TaskError] = TaskError
+) -> TaskError:
     said: JsonObject = {"stopReason": answer.stop_reason}
     if answer.text:
         said["said"] = answer.text[:_SAID_CHARACTERS_MAX]
-    return TaskError(message, code=code, detail=said)
+    return kind(message, code=code, detail=said)
 
 
 def _parsed(body: JsonValue) -> Answer | None:

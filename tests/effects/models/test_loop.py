@@ -176,6 +176,22 @@ def test_deep_json_is_refused(kind: str, bench: Bench) -> None:
 
 
 @EACH
+def test_an_answer_is_mended_as_often_as_declared(kind: str, bench: Bench) -> None:
+    says = DIALECTS[kind]
+    wrong, worse = json_reply(says.text('{"n": "many"}')), json_reply(says.text("three"))
+    mends = {"structuredOutput": SCHEMA, "tools": [], "maxRepairTurns": 2}
+    outcome, asked = ended(bench, kind, wrong, worse, json_reply(says.text('{"n": 3}')), **mends)
+    assert (child(outcome.output, "answer"), asked) == ({"n": 3}, 3)
+    told = [one.input for one in bench.engine.history(outcome.run_id).effects]
+    assert ["does not fit structuredOutput" in str(one) for one in told] == [False, True, True]
+    assert ["did not answer with JSON" in str(one) for one in told] == [False, False, True]
+    outcome, asked = ended(bench, kind, wrong, wrong, wrong, **mends)
+    assert (code_of(outcome), asked) == ("structured_output", 3)
+    outcome, asked = ended(bench, kind, wrong, wrong, maxTurns=2, **mends)
+    assert (code_of(outcome), asked) == ("turn_limit", 2)
+
+
+@EACH
 def test_output_that_breaks_its_schema_fails_and_is_kept(kind: str, bench: Bench) -> None:
     wrong = json_reply(DIALECTS[kind].text('{"n": "many"}'))
     outcome, asked = ended(bench, kind, wrong, structuredOutput=SCHEMA, tools=[])
