@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from agentctl.cli.paint import table, visible
+from agentctl.cli.paint import counted, table, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -57,8 +57,9 @@ def _human(data: JsonObject) -> str:
         if named:
             lines.append(f"{words}: {', '.join(named)}")
     lines.append(
-        f"at least {data['estimatedEffects']} effects, {data['estimatedProviderTasks']} model "
-        f"tasks and {data['estimatedApprovals']} approvals"
+        f"at least {_number(data, 'estimatedEffects', 'effect')}, "
+        f"{_number(data, 'estimatedProviderTasks', 'model task')} and "
+        f"{_number(data, 'estimatedApprovals', 'approval')}"
     )
     blocked = cast("list[JsonObject]", data["blockedReuse"])
     if blocked:
@@ -68,3 +69,7 @@ def _human(data: JsonObject) -> str:
         ]
         lines += ["", "stands against it", table(("task", "rule", ""), rows)]
     return "\n".join(lines)
+
+
+def _number(data: JsonObject, key: str, what: str) -> str:
+    return counted(cast("int", data[key]), what)

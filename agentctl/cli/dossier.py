@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from agentctl.cli.paint import facts, visible
+from agentctl.cli.paint import counted, facts, visible
 from agentctl.limits import FILE_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def moves(found: JsonObject) -> str:
 def _dispatched(found: JsonObject) -> str:
     times = cast("int", found["dispatches"])
     ended = f", given up {found['endedAt']}" if found["endedAt"] else ""
-    return f"{times} time{'' if times == 1 else 's'}, last {found['startedAt']}{ended}"
+    return f"{counted(times, 'time')}, last {found['startedAt']}{ended}"
 
 
 def _known(found: JsonObject) -> Iterator[tuple[str, str]]:

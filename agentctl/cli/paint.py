@@ -58,6 +58,11 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
     return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in listed)
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number with what is counted, in the plural when there is not one of it."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def duration(seconds: float) -> str:
     """Return a length of time in the two largest units that matter, such as `3m 12s`."""
     if seconds < 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentctl.cli.paint import paint, visible
+from agentctl.cli.paint import counted, paint, visible
 from agentctl.limits import DOCUMENT_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def render(found: Sequence[Diagnostic], *, colour: bool) -> str:
     parts = [_render_one(one, lines_of, colour=colour) for one in found]
     errors = sum(one.severity == "error" for one in found)
     if errors:
-        parts.append(f"{errors} error{'s' if errors > 1 else ''}")
+        parts.append(counted(errors, "error"))
     return "\n".join(parts)
 
 

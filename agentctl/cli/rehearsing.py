@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentctl.cli.paint import visible
+from agentctl.cli.paint import counted, visible
 from agentctl.engine.recovery.changes import tell
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _human(found: Rehearsal, against: str) -> str:
     if found.is_same:
         return visible(
             f"{against} still produces the history of run {run_id}: "
-            f"{found.compared} tasks and {found.answered} effects are the same"
+            f"{counted(found.compared, 'task')} and {counted(found.answered, 'effect')} fit"
         )
     first, *rest = found.found
     lines = [f"{against} would not produce the history of run {run_id}"]

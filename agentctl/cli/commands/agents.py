@@ -62,7 +62,7 @@ def check(
 ) -> int:
     """Check all agent files below a folder; exit with 1 when one is unreadable or unknown."""
     from agentctl.cli import agent_files
-    from agentctl.cli.paint import visible
+    from agentctl.cli.paint import counted, visible
 
     found = [(path, agent_files.load(path, format)) for path in agent_files.agent_files(folder)]
     bad = [path for path, agent in found if _is_bad(agent)]
@@ -71,7 +71,7 @@ def check(
     lines = [
         line for path, agent in found for line in agent_files.problem_lines(path, agent.grant)
     ]
-    count = f"{len(found)} agent file{'' if len(found) == 1 else 's'}"
+    count = counted(len(found), "agent file")
     lines.append(f"{count}, {len(bad)} unreadable or with unknown names")
     console.result("AgentCheck", data, lambda: "\n".join(map(visible, lines)))
     return _FOUND if bad else 0

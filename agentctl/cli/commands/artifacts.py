@@ -88,7 +88,7 @@ def inspect(console: Console, digest: Digest) -> int:
 def verify(console: Console, digest: MaybeDigest = None) -> int:
     """Read bytes and hold them against their digest; name what is missing or damaged."""
     from agentctl.cli.loading import open_existing
-    from agentctl.cli.paint import visible
+    from agentctl.cli.paint import counted, visible
     from agentctl.errors import ArtifactDamaged
     from agentctl.store.artifacts import blobs, damaged, resolve
 
@@ -105,7 +105,7 @@ def verify(console: Console, digest: MaybeDigest = None) -> int:
     ]
     data: JsonObject = {"valid": not bad, "checked": len(wanted), "problems": problems}
     lines = [f"{one} is {problem}" for one, problem in bad.items()]
-    lines = lines or [f"{_count(len(wanted), 'artifact')}: every byte fits"]
+    lines = lines or [f"{counted(len(wanted), 'artifact')}: every byte fits"]
     console.result("ArtifactVerification", data, lambda: visible("\n".join(lines)))
     return ArtifactDamaged.exit_code if bad else 0
 
@@ -171,7 +171,7 @@ def _blob(one: Blob) -> JsonObject:
 
 
 def _table(found: Iterable[Reference], stored: Iterable[Blob]) -> str:
-    from agentctl.cli.paint import size, table
+    from agentctl.cli.paint import counted, size, table
 
     rows = [
         (
@@ -187,7 +187,7 @@ def _table(found: Iterable[Reference], stored: Iterable[Blob]) -> str:
     loose = [one for one in stored if not one.references]
     if loose:
         freed = size(sum(one.size_bytes for one in loose))
-        parts.append(f"{_count(len(loose), 'blob')} without a reference, {freed}")
+        parts.append(f"{counted(len(loose), 'blob')} without a reference, {freed}")
     return "\n".join(parts) or "no artifacts"
 
 
@@ -206,13 +206,9 @@ def _human(about: JsonObject, found: list[Reference]) -> str:
 
 
 def _collected(found: Collected, plan: bool) -> str:
-    from agentctl.cli.paint import size
+    from agentctl.cli.paint import counted, size
 
     verb = "would remove" if plan else "removed"
-    left = f" and {_count(found.leftovers, 'unfinished file')}" if found.leftovers else ""
-    removed = f"{verb} {_count(len(found.blobs), 'blob')}{left}, {size(found.freed_bytes)}"
-    return f"{removed}; {_count(found.kept, 'blob')} left"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    left = f" and {counted(found.leftovers, 'unfinished file')}" if found.leftovers else ""
+    removed = f"{verb} {counted(len(found.blobs), 'blob')}{left}, {size(found.freed_bytes)}"
+    return f"{removed}; {counted(found.kept, 'blob')} left"

@@ -19,6 +19,7 @@ def check(
 ) -> int:
     """Compile a workflow or pack manifest, and show every problem with its place."""
     from agentctl.cli import loading, packs
+    from agentctl.cli.paint import counted
 
     manifest = packs.manifest(file)
     if manifest is not None:
@@ -28,7 +29,7 @@ def check(
     loading.show_warnings(console, loaded)
     data = loading.summary(loaded)
     count = len(loaded.plan.order)
-    tasks = f"{count} task{'' if count == 1 else 's'}"
+    tasks = counted(count, "task")
     console.result(
         "CheckResult", data, lambda: f"{file}: valid: {loaded.plan.workflow_name}, {tasks}"
     )

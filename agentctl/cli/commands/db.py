@@ -98,9 +98,9 @@ def backup(console: Console, target: Target) -> int:
 
 
 def _backup(target: str, made: Backup) -> str:
-    from agentctl.cli.paint import visible
+    from agentctl.cli.paint import counted, visible
 
-    kept = f"{made.artifacts} artifact{'' if made.artifacts == 1 else 's'}"
+    kept = counted(made.artifacts, "artifact")
     lines = [f"{target}: {made.size_bytes} bytes; {kept}, {made.artifact_bytes} bytes"]
     lines += made.damaged.values()
     return "\n".join(map(visible, lines))

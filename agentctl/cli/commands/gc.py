@@ -116,7 +116,7 @@ def _run(one: OverRun) -> JsonObject:
 
 
 def _human(found: Removal, dry_run: bool) -> str:
-    from agentctl.cli.paint import size, table, visible
+    from agentctl.cli.paint import counted, size, table, visible
 
     verb = "would remove" if dry_run else "removed"
     parts = []
@@ -127,13 +127,9 @@ def _human(found: Removal, dry_run: bool) -> str:
     parts += [f"{one.kind} {one.digest} has no run" for one in found.documents]
     parts += [f"artifact {digest} has no run" for digest, _ in found.artifacts.blobs]
     counts = (
-        _count(len(found.runs), "run"),
-        _count(len(found.documents), "document"),
-        _count(len(found.artifacts.blobs), "artifact"),
+        counted(len(found.runs), "run"),
+        counted(len(found.documents), "document"),
+        counted(len(found.artifacts.blobs), "artifact"),
     )
     parts.append(f"{verb} {', '.join(counts)}; {size(found.freed_bytes)} of files")
     return "\n".join(parts)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -57,10 +57,10 @@ def verify(console: Console, run_id: RunId = None, all: Everything = False) -> i
 
 
 def _human(runs: int, found: list[Mismatch]) -> str:
-    from agentctl.cli.paint import visible
+    from agentctl.cli.paint import counted, visible
 
     if not found:
-        return f"{runs} run{'' if runs == 1 else 's'}: every row fits"
+        return f"{counted(runs, 'run')}: every row fits"
     return "\n".join(
         visible(f"{_whose(one)}: {one.entity} {_place(one)}: {one.message}") for one in found
     )
