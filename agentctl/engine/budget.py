@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from attr import define, evolve, field, frozen
 
+from agentctl.engine.estimate import TokenEstimate
 from agentctl.engine.kinds import PROCESS_KINDS
 from agentctl.engine.pricing import Prices
 from agentctl.jsonvalue import canonical
@@ -43,9 +44,6 @@ RAISABLE: Final = (
     "maxCostMicrousd",
 )
 """The limits that a run can reach, by their names in a document."""
-
-# A rough measure that errs upwards for prose; the provider's own count replaces it.
-CHARACTERS_PER_TOKEN: Final = 4
 
 
 def dimension_of(limit: str) -> str:
@@ -89,12 +87,14 @@ class Meter(Value):
 
     agent_tasks: frozenset[str]
     prices: Prices
+    estimate: TokenEstimate
 
     @classmethod
     def of(cls, plan: Plan) -> Meter:
         """Return the meter of a plan."""
         agents = (task.id for task in plan.tasks.values() if task.uses_kind == "agent")
-        return cls(frozenset(agents), Prices.of(plan.definitions))
+        definitions = plan.definitions
+        return cls(frozenset(agents), Prices.of(definitions), TokenEstimate.of(definitions))
 
     def reservation(self, effect: EffectRecord) -> Counter[str]:
         """Return the most that an effect can use."""
@@ -140,7 +140,7 @@ class Meter(Value):
 
     def _model_reservation(self, effect: EffectRecord) -> Counter[str]:
         body = cast("JsonObject", effect.input)
-        given = estimated_tokens(body)
+        given = self.estimate.tokens(body)
         made = cast("int", body.get("maxOutputTokens") or 0)
         cost = self.prices.most(body, given, made)
         return _model(given, made, cost)
@@ -256,12 +256,6 @@ def usage_of(effect: EffectRecord) -> JsonObject:
     result = effect.result if isinstance(effect.result, dict) else {}
     usage = result.get("usage")
     return usage if isinstance(usage, dict) else {}
-
-
-def estimated_tokens(request: JsonObject) -> int:
-    """Return how many tokens a model request is taken to have before the provider counts."""
-    asked = canonical(request.get("messages")) + str(request.get("instructions") or "")
-    return -(-len(asked) // CHARACTERS_PER_TOKEN)
 
 
 def _model(given: int, made: int, cost: int) -> Counter[str]:

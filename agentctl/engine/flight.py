@@ -113,13 +113,15 @@ class FlightDeck(Value):
     """What every flight of a run shares.
 
     `preflights` refuse a request, by operation, before it is put on the ledger. Once a provider
-    had no quota for a flight, none of them calls a model any more.
+    had no quota for a flight, none of them calls a model any more. At `ends_at` the process has
+    to stop, whatever is under way.
     """
 
     state: RunState
     policy: Policy
     budget: Budget | None = None
     preflights: Mapping[str, Preflight] = field(factory=dict)
+    ends_at: Instant | None = None
     _without_quota: list[Parked] = field(factory=list, init=False)
 
     def advance(
@@ -134,8 +136,10 @@ class FlightDeck(Value):
         """Feed the program until it needs the outside, waits for something, or ends."""
         self._feed(flight, work, now, value, error)
         failed = flight.outcome
-        if isinstance(failed, Failed) and lacks_quota(flight.task, flight.plan, failed.error):
-            due = quota_due(self.state.run.id, flight.task, flight.plan, failed.error, now)
+        if not isinstance(failed, Failed):
+            return
+        due = quota_due(self.state.run.id, flight.task, flight.plan, failed.error, now)
+        if lacks_quota(flight.task, flight.plan, failed.error, due=due, ends_at=self.ends_at):
             flight.outcome = Parked("await_quota", failed.error, due)
             self._without_quota.append(flight.outcome)
 

@@ -33,11 +33,19 @@ def retry_due(
     return backed_off if named is None else max(backed_off, now + int(named * 1_000_000))
 
 
-def lacks_quota(task: TaskRecord, plan: PlanTask, error: JsonObject) -> bool:
+def lacks_quota(
+    task: TaskRecord,
+    plan: PlanTask,
+    error: JsonObject,
+    *,
+    due: Instant | None,
+    ends_at: Instant | None,
+) -> bool:
     """Return whether an agent's attempt failed because its provider has no quota for it now.
 
-    A rate limit counts when no retry is left for it, or when it lasts longer than the task may
-    take: a process that slept so long would only be in the way.
+    A rate limit counts when no retry is left for it, when it lasts longer than the task may
+    take, or when the retry is `due` only after the process has to stop, at `ends_at`: one that
+    slept so long would only be in the way, or fail for want of time.
     """
     if plan.uses_kind != "agent":
         return False
@@ -45,6 +53,8 @@ def lacks_quota(task: TaskRecord, plan: PlanTask, error: JsonObject) -> bool:
         return True
     if error.get("code") != RATE_LIMITED:
         return False
+    if ends_at is not None and due is not None and due >= ends_at:
+        return True
     is_last = task.attempt >= plan.retry.max_attempts
     return is_last or (_named_seconds(error) or 0) > plan.timeout_seconds
 

@@ -87,7 +87,9 @@ class Runner:
             for operation, executor in self.ports.executors.items()
             if isinstance(executor, Careful)
         }
-        self.scheduler = Scheduler(self.state, self.policy, preflights=preflights)
+        allowed = self.timeout_seconds
+        ends_at = None if allowed is None else self.now() + round(allowed * 1_000_000)
+        self.scheduler = Scheduler(self.state, self.policy, preflights=preflights, ends_at=ends_at)
         for listener in self.ports.listeners:
             self.listen(listener)
 

@@ -68,6 +68,7 @@ class Scheduler:
     batch: list[Flight] = field(factory=list)
     stopping: bool = False
     preflights: Mapping[str, Preflight] = field(factory=dict)
+    ends_at: Instant | None = None
     budget: Budget | None = field(init=False)
     deck: FlightDeck = field(init=False)
 
@@ -80,7 +81,7 @@ class Scheduler:
 
             found = state.reconciliations.values()
             self.budget = budget_of(state.plan, state.run, state.effects.values(), found)
-        self.deck = FlightDeck(state, self.policy, self.budget, self.preflights)
+        self.deck = FlightDeck(state, self.policy, self.budget, self.preflights, self.ends_at)
 
     def fill(self, now: Instant) -> None:
         """Start batches until one needs the outside, or nothing may start."""

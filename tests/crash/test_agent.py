@@ -69,6 +69,7 @@ FOUND: tuple[dict[str, Any], ...] = (
 PHASES: dict[str, tuple[str, tuple[str, str] | None]] = {
     "before the request is recorded": ("before:2", None),
     "before the request is sent": ("after:2", ("ask/1.0", "not-applied")),
+    "while the first answer streams": ("stream:0", ("ask/1.0", "applied")),
     "after the answer and before its record": ("before:3", ("ask/1.0", "applied")),
     "after the record and before the first call": ("after:3", ("ask/1.1", "not-applied")),
     "in the first call": ("tool:1", ("ask/1.1", "applied")),

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agentctl.jsonvalue import canonical
 from agentctl.store.verify import verify_run
 from agentctl.testing import CrashPoint, SimulatedCrash
 from tests.effects.models.dialects import DIALECTS
 from tests.effects.models.server import ScriptedServer, json_reply, serving, stream_reply
-from tests.effects.models.test_runs import document
+from tests.effects.models.test_runs import ECHO, document
 from tests.engine.harness import Bench, child, task
 from tests.engine.test_budgets import exceeded
 
@@ -98,6 +99,35 @@ def test_what_could_pass_a_limit_is_not_sent(
         )
     assert raised.state == "succeeded"
     assert len(server.asked) == 2
+
+
+def test_what_a_model_is_told_beside_its_messages_is_part_of_the_estimate(bench: Bench) -> None:
+    def attempted(**agent: Any) -> int:
+        with serving(json_reply(DIALECTS["openai"].text("done"))) as server:
+            body = document("openai", server, **agent)
+            body["spec"]["runtime"] = {"budgets": {"maxInputTokens": 1}}
+            outcome = bench.run(body)
+            assert not server.asked
+        return int(child(exceeded(bench, outcome.run_id), "attempted"))
+
+    schema: dict[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    told: dict[str, Any] = {
+        "name": "look",
+        **{one: ECHO[one] for one in ("description", "inputSchema")},
+    }
+    alone = attempted()
+    assert alone == 11
+    assert abs(attempted(tools=["look"]) - alone - len(canonical(told)) / 4) < 1
+    assert abs(attempted(structuredOutput=schema) - alone - len(canonical(schema)) / 4) < 1
+
+
+def test_an_agents_own_limit_counts_what_the_model_is_told_of_its_tools(bench: Bench) -> None:
+    with serving(json_reply(DIALECTS["openai"].text("done"))) as server:
+        limit = {"usageLimit": {"maxInputTokens": 11}}
+        assert bench.run(document("openai", server, **limit)).state == "succeeded"
+        refused = bench.run(document("openai", server, tools=["look"], **limit))
+        assert len(server.asked) == 1
+    assert child(refused.error, "code") == "usage_limit"
 
 
 def test_a_tool_call_over_its_limit_is_not_made(bench: Bench) -> None:

@@ -129,6 +129,29 @@ def test_a_rate_limit_parks_once_its_retries_are_spent_or_it_outlasts_the_task(
     assert only(stored(bench)).due_at == bench.clock.now() + int(after or 0) * 1_000_000
 
 
+@pytest.mark.parametrize(
+    ("allowed", "after", "backoff_ms", "state"),
+    [
+        (30.0, "20", 0, "succeeded"),
+        (20.0, "20", 0, "waiting"),
+        (10.0, None, 20_000, "waiting"),
+        (None, None, 20_000, "succeeded"),
+    ],
+)
+def test_a_retry_that_is_due_after_the_time_of_the_run_parks_instead_of_running_out_of_it(
+    allowed: float | None, after: str | None, backoff_ms: int, state: str, bench: Bench
+) -> None:
+    retry = {"maxAttempts": 2, "backoffMs": backoff_ms}
+    with serving(busy(after), ANSWER) as server:
+        loaded = bench.engine.load(document("openai", server, task={"retry": retry}))
+        outcome = bench.engine.start_sync(loaded, timeout_seconds=allowed)
+        assert outcome.state == state
+        assert len(server.asked) == (1 if state == "waiting" else 2)
+        if state == "waiting":
+            assert only(stored(bench)).due_at is not None
+            assert bench.engine.resume_sync(outcome.run_id).state == "succeeded"
+
+
 def test_nothing_else_asks_a_model_once_a_quota_is_spent(
     bench: Bench,
     monkeypatch: pytest.MonkeyPatch,

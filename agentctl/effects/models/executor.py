@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 _AGENT = "agentctl"
 _EVENTS = "text/event-stream"
+# A provider or gateway that knows the header answers a repeated call from its memory.
+_KEY_HEADER = "idempotency-key"
 
 
 @frozen(eq=False, repr=False)
@@ -62,7 +64,11 @@ class ModelExecutor(Value):
         request = ModelRequest.from_json(body, _tools(definitions))
         provider = _provider(definitions, request.provider)
         call = self.adapter.call(request, cast("str | None", provider.get("apiVersion")))
-        headers = await self._headers(call, provider, context)
+        headers = {
+            **await self._headers(call, provider, context),
+            # Last, so that no configured header takes its place.
+            _KEY_HEADER: effect.idempotency_key,
+        }
         policy = NetworkPolicy.from_definitions(definitions)
         authority = await context.secrets.resolve(policy.custom_ca) if policy.custom_ca else None
         cap = PROVIDER_STREAM_BYTES_MAX if request.stream else PROVIDER_JSON_BYTES_MAX

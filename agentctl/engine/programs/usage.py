@@ -1,6 +1,6 @@
 """An agent's own usage limit: what one task may use of its model, over all its turns.
 
-Above: the agent loop. Below: budgets' estimates and prices. The run's budgets stop a run, which
+Above: the agent loop. Below: the estimate of tokens and prices. The run's budgets stop a run, which
 may go on after a raise; this limit fails the task.
 Source: specification, section 1.1 (agent, `usageLimit`).
 """
@@ -14,6 +14,7 @@ from attr import define, field
 from agentctl.engine.programs.base import TaskError
 
 if TYPE_CHECKING:
+    from agentctl.engine.estimate import TokenEstimate
     from agentctl.engine.pricing import Prices
     from agentctl.jsonvalue import JsonObject
 
@@ -27,26 +28,23 @@ class UsageLimit:
     agent: str
     limits: dict[str, int]
     prices: Prices
+    estimate: TokenEstimate
     used: dict[str, int] = field(factory=dict)
 
     def check(self, request: JsonObject) -> None:
         """Refuse a request that would pass a limit. Raises TaskError."""
-        from agentctl.engine.budget import estimated_tokens
-
-        given, made = estimated_tokens(request), cast("int", request["maxOutputTokens"])
+        given, made = self.estimate.tokens(request), cast("int", request["maxOutputTokens"])
         self._require("maxInputTokens", given)
         self._require("maxOutputTokens", made)
         self._require("maxCostUsd", self.prices.most(request, given, made))
 
     def add(self, request: JsonObject, answer: JsonObject) -> None:
         """Count what an answer used; one whose tokens nobody counted, at its most."""
-        from agentctl.engine.budget import estimated_tokens
-
         usage = cast("JsonObject", answer.get("usage") or {})
         given, made = usage.get("inputTokens"), usage.get("outputTokens")
         cost = self.prices.of_usage(request, usage)
         if not given:
-            given, made = estimated_tokens(request), request["maxOutputTokens"]
+            given, made = self.estimate.tokens(request), request["maxOutputTokens"]
             cost = self.prices.most(request, given, cast("int", made))
         for name, used in (
             ("maxInputTokens", given),
@@ -74,6 +72,7 @@ def usage_limit_of(
     declared = cast("JsonObject", definition.get("usageLimit") or {})
     if not any(value is not None for value in declared.values()):
         return None
+    from agentctl.engine.estimate import TokenEstimate
     from agentctl.engine.pricing import Prices
 
     limits = {
@@ -81,4 +80,4 @@ def usage_limit_of(
         for name, value in declared.items()
         if value is not None
     }
-    return UsageLimit(agent, limits, Prices.of(definitions))
+    return UsageLimit(agent, limits, Prices.of(definitions), TokenEstimate.of(definitions))

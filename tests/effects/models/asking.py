@@ -66,7 +66,7 @@ class Recorded:
     """Stands for the ledger's record."""
 
     input: Any
-    attempt: int = 1
+    idempotency_key: str = "agentctl-key"
 
 
 @define

@@ -92,6 +92,25 @@ def test_an_agent_talks_and_calls_its_tools(kind: str, bench: Bench) -> None:
     ]
 
 
+@EACH
+def test_a_call_brings_its_key_which_a_retry_keeps_and_the_next_turn_does_not(
+    kind: str, bench: Bench
+) -> None:
+    says = DIALECTS[kind]
+    replies = (says.error("server_error", "down"), says.calls(["c1"]), says.text("done"))
+    with serving(json_reply(replies[0], 503), *map(json_reply, replies[1:])) as server:
+        body = document(kind, server, tools=["look"], task={"retry": {"maxAttempts": 2}})
+        body["spec"]["providers"]["p"]["headers"] = {"Idempotency-Key": {"env": "OPENAI_API_KEY"}}
+        outcome = bench.run(body)
+    assert outcome.state == "succeeded", outcome.error
+    sent = [one.headers["idempotency-key"] for one in server.asked]
+    assert sent == [
+        one.idempotency_key for one in effects(bench, outcome.run_id) if "model." in one.operation
+    ]
+    first, again, turn = sent
+    assert first == again != turn
+
+
 def test_a_stored_answer_is_continued_by_its_id(bench: Bench) -> None:
     says = DIALECTS["openai"]
     with serving(json_reply(says.calls(["c1"])), json_reply(says.text("done"))) as server:

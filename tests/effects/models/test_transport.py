@@ -134,13 +134,18 @@ def test_a_private_authority_is_certificates_only(text: str) -> None:
 
 def test_configured_headers_are_sent_and_those_of_the_protocol_win() -> None:
     provider = {
-        "headers": {"X-Team": {"value": "blue"}, "Authorization": {"value": "Bearer other"}},
+        "headers": {
+            "X-Team": {"value": "blue"},
+            "Authorization": {"value": "Bearer other"},
+            "Idempotency-Key": {"value": "one for all"},
+        },
         "credential": {"value": "mine"},
     }
     with serving(ANSWER) as server:
         asker(server.url, LOOPBACK, provider=provider).ask(request())
     headers = server.asked[0].headers
     assert (headers["x-team"], headers["authorization"]) == ("blue", "Bearer mine")
+    assert headers["idempotency-key"] == "agentctl-key"
 
 
 @pytest.mark.parametrize(
