@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, cast
 
 from agentctl.cli.paint import counted, table, visible
 
+
+from agentctl.cli.migrated import told
+from agentctl.cli.paint import table, visible
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
     from agentctl.door import Engine
     from agentctl.engine.events import RunOutcome
     from agentctl.engine.recovery.planning import RecoveryPlan
-    from agentctl.jsonvalue import JsonObject
+    from agentctl.jsonvalue import JsonObject, JsonValue
 
 _BLOCKED_EXIT_CODE = 3
 
@@ -61,15 +65,22 @@ def _human(data: JsonObject) -> str:
         f"{_number(data, 'estimatedProviderTasks', 'model task')} and "
         f"{_number(data, 'estimatedApprovals', 'approval')}"
     )
+    migration = data["memoryMigration"]
+    if isinstance(migration, dict):
+        lines += ["", told(migration)]
     blocked = cast("list[JsonObject]", data["blockedReuse"])
     if blocked:
         rows = [
-            tuple(visible(str(one[key])) for key in ("taskId", "rule", "meaning"))
+            tuple(visible(str(one)) for one in (_where(one), one["rule"], one["meaning"]))
             for one in blocked
         ]
-        lines += ["", "stands against it", table(("task", "rule", ""), rows)]
+        lines += ["", "stands against it", table(("where", "rule", ""), rows)]
     return "\n".join(lines)
 
 
 def _number(data: JsonObject, key: str, what: str) -> str:
     return counted(cast("int", data[key]), what)
+
+
+def _where(blocked: JsonObject) -> JsonValue:
+    return blocked["place"] if blocked["taskId"] is None else blocked["taskId"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
+from agentctl.cli.migrated import told
 from agentctl.cli.paint import duration, facts, paint, table, visible
 from agentctl.cli.tones import tone
 from agentctl.clock import iso
@@ -35,6 +36,7 @@ def human(
         f"run {run.id} {paint(run.state, tone(run.state), on=colour)}",
         facts(_about(history, cast("JsonObject", view["run"]))),
         _lineage(history),
+        _migration(cast("JsonObject", view["run"])),
         _tasks(history.tasks, colour=colour),
         _problems(history),
         _effects(history),
@@ -78,6 +80,11 @@ def _lineage(history: RunHistory) -> str:
             "executed=" + ",".join(task_ids(history, "executed")),
         )
     )
+
+
+def _migration(shown: JsonObject) -> str:
+    found = shown["memoryMigration"]
+    return told(found) if isinstance(found, dict) else ""
 
 
 def _tasks(tasks: Iterable[TaskRecord], *, colour: bool) -> str:

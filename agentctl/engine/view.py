@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 from agentctl.clock import iso
 from agentctl.engine.budget_view import budget_view
 from agentctl.engine.compensation_view import compensation_view
+from agentctl.engine.recovery.memory import migration_view
 from agentctl.jsonvalue import digest_text
 from agentctl.machines.compiled import EFFECT, RUN, TASK
 from agentctl.machines.names import ApprovalStates
@@ -226,6 +227,7 @@ def _run(
         "workspace": run.workspace,
         "inputs": run.inputs,
         "workingMemory": dict(history.memory),
+        "memoryMigration": migration_view(journal),
         "output": run.output,
         "error": run.error,
         "createdAt": iso(run.created_at),

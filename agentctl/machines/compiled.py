@@ -31,6 +31,7 @@ RUN: Table[names.RunState, names.RunEvent] = Table(
     event_meanings={
         "start": "a process takes it up for the first time",
         "recover": "a new owner continues after the old one was lost",
+        "migrate_memory": "memory taken over takes the form that its workflow declares",
         "pause_for_approval": "only an approval lets it go on",
         "pause_for_reconciliation": "only the settling of an uncertain effect lets it go on",
         "wait_for_quota": "a provider's quota is spent for now",
@@ -53,7 +54,7 @@ RUN: Table[names.RunState, names.RunEvent] = Table(
             "record_failure": "failed", "record_cancellation": "cancelled",
         },
         "running": {
-            "recover": "running", "pause_for_approval": "paused",
+            "recover": "running", "migrate_memory": "running", "pause_for_approval": "paused",
             "pause_for_reconciliation": "paused", "wait_for_quota": "waiting",
             "succeed": "succeeded", "fail": "failed", "time_out": "failed",
             "exhaust_budget": "budget_exceeded", "cancel": "cancelled",
@@ -68,7 +69,7 @@ RUN: Table[names.RunState, names.RunEvent] = Table(
         "budget_exceeded": {"raise_budget": "running", "cancel": "cancelled"},
         "succeeded": {}, "failed": {}, "cancelled": {},
     },
-    digest="7b605a3882d10b3fd4763d21c506818a7a37aba1ba6b20b87957b4df9f25d8b7",
+    digest="bd95cc663be46ae0ab1d18ae607c64f9dec043ef0e08bad1a660a92019b882f3",
 )
 
 TASK: Table[names.TaskState, names.TaskEvent] = Table(

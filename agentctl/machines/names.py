@@ -19,9 +19,9 @@ RunState: TypeAlias = Literal[
     "cancelled",
 ]
 RunEvent: TypeAlias = Literal[
-    "start", "recover", "pause_for_approval", "pause_for_reconciliation", "wait_for_quota",
-    "resume", "succeed", "fail", "time_out", "exhaust_budget", "raise_budget", "reject", "abandon",
-    "cancel", "record_success", "record_failure", "record_cancellation",
+    "start", "recover", "migrate_memory", "pause_for_approval", "pause_for_reconciliation",
+    "wait_for_quota", "resume", "succeed", "fail", "time_out", "exhaust_budget", "raise_budget",
+    "reject", "abandon", "cancel", "record_success", "record_failure", "record_cancellation",
 ]
 TaskState: TypeAlias = Literal[
     "pending", "ready", "running", "waiting_for_approval", "waiting_for_effect",

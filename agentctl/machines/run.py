@@ -19,6 +19,9 @@ class Run(StateMachine):
 
     start = Event(created.to(running), name="a process takes it up for the first time")
     recover = Event(running.to(running), name="a new owner continues after the old one was lost")
+    migrate_memory = Event(
+        running.to(running), name="memory taken over takes the form that its workflow declares"
+    )
     pause_for_approval = Event(running.to(paused), name="only an approval lets it go on")
     pause_for_reconciliation = Event(
         running.to(paused), name="only the settling of an uncertain effect lets it go on"

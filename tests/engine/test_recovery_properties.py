@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentctl import RunOutcome
-    from agentctl.engine.recovery.planning import RecoveryPlan, Rule
+    from agentctl.engine.recovery.planning import RecoveryPlan
+    from agentctl.engine.recovery.rules import Rule
 
 EXAMPLES = 120
 # A plan that forbids this has to be changed by a person; the others say where to begin.
@@ -76,7 +77,8 @@ def begun_anew(plan_with: Callable[[list[str]], RecoveryPlan], roots: list[str])
     """Return where to begin, following the plan's own advice until nothing but a ban is left."""
     for _ in range(10 * TASKS_MAX):
         plan = plan_with(roots)
-        more = {one.task_id for one in plan.blocked if one.rule not in FOR_GOOD} - set(roots)
+        named = {str(one.task_id) for one in plan.blocked if one.rule not in FOR_GOOD}
+        more = named - set(roots)
         if not more:
             break
         roots = [*roots, *sorted(more)]

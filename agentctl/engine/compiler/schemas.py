@@ -36,6 +36,8 @@ class SchemaStage:
         for name, tool in spec.tools.items():
             self._check(tool.input_schema, file, f"spec.tools.{name}.inputSchema")
             self._check(tool.output_schema, file, f"spec.tools.{name}.outputSchema")
+        if spec.memory.migrate is not None:
+            self._check(spec.memory.migrate.schema, file, "spec.memory.migrate.schema")
         self.run_library(library)
 
     def run_library(self, library: Library) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from attr import frozen
 
 from agentctl.engine.document.fields import item
+from agentctl.engine.document.words import JSON_SCHEMA, Json
 from agentctl.limits import APPROVAL_EXPIRES_SECONDS_MAX
 from agentctl.value import Value
 
@@ -81,10 +82,21 @@ class LongTermMemory(Value):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class MemoryMigration(Value):
+    """How a repair brings the working memory of a run of an earlier version into this one's form."""
+
+    rename: dict[str, str] = item("New names of keys, by the old ones.", factory=dict)
+    drop: list[str] = item("Keys that are gone.", factory=list)
+    set_: dict[str, Any] = item("Values that keys get.", factory=dict)
+    schema: Json = item("JSON Schema that the memory must fit then.", None, type=JSON_SCHEMA)
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Memory(Value):
     """Working memory of the run, and long-term memory."""
 
     working: dict[str, Any] = item("Initial values.", factory=dict)
+    migrate: MemoryMigration | None = item("What a repair does to memory it takes over.", None)
     long_term: LongTermMemory | None = item("Long-term memory.", None)
 
 

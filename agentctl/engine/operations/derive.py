@@ -7,7 +7,7 @@ Source: specification, section 9.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from attr import frozen
 
@@ -18,7 +18,7 @@ from agentctl.engine.plan import plan_from_json
 from agentctl.engine.policy import Policy
 from agentctl.engine.ports import NewRun
 from agentctl.engine.records import IterationRecord, MemoryWrite, RunHistory
-from agentctl.engine.recovery.evidence import memory_delta
+from agentctl.engine.recovery.evidence import initial_memory, memory_delta
 from agentctl.engine.recovery.planning import Planner
 from agentctl.engine.runner import Runner
 from agentctl.engine.state import state_from_history
@@ -27,6 +27,8 @@ from agentctl.machines.legality import require
 from agentctl.value import Value
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentctl.clock import Instant
     from agentctl.engine.operations.start import StartRequest
     from agentctl.engine.plan import Plan
@@ -92,13 +94,15 @@ def derive(
     plan = derivation.target
     run = new_run(request, entropy, now, mode=derivation.mode, source_run_id=source.run.id)
     fresh = pending_tasks(plan)
-    memory = cast("JsonObject", cast("JsonObject", plan.definitions["memory"])["working"])
+    migration = recovery.migration
+    memory = initial_memory(plan) if migration is None else migration.memory
     new = NewRun(run=run, plan=plan.to_json(), tasks=fresh, memory=memory, source=request.source)
     taking = _Taking(derivation, work, now)
+    started, tasks = taking.all(_started(run, derivation, work, now, reason), fresh)
     history = RunHistory(
-        run=_started(run, derivation, work, now, reason),
+        run=started,
         plan=new.plan,
-        tasks=tuple(map(taking.task, fresh)),
+        tasks=tasks,
         effects=(),
         iterations=taking.iterations(),
         approvals=(),
@@ -125,13 +129,30 @@ class _Taking(Value):
     work: Work
     now: Instant
 
+    def all(
+        self, run: RunRecord, fresh: Sequence[TaskRecord]
+    ) -> tuple[RunRecord, tuple[TaskRecord, ...]]:
+        """Return the run and its tasks with all that serves again.
+
+        A migration of memory comes after the tasks whose memory it took up, and before others.
+        """
+        migration = self.derivation.recovery.migration
+        if migration is None:
+            return run, tuple(map(self.task, fresh))
+        taken = {one.id: self.task(one) for one in fresh if one.id in migration.earlier}
+        run = self.work.move(run, "migrate_memory", self.now, detail=migration.to_detail())
+        return run, tuple(taken.get(one.id) or self.task(one) for one in fresh)
+
     def task(self, fresh: TaskRecord) -> TaskRecord:
         """Return a task with its source's output and memory if that serves again."""
         if fresh.id not in self.derivation.recovery.reused:
             return fresh
         output = next(one for one in self.derivation.source.tasks if one.id == fresh.id).output
         plan = self.derivation.target
-        for key, value in memory_delta(plan, plan.tasks[fresh.id], output).items():
+        migration = self.derivation.recovery.migration
+        is_earlier = migration is not None and fresh.id in migration.earlier
+        delta = {} if is_earlier else memory_delta(plan, plan.tasks[fresh.id], output)
+        for key, value in delta.items():
             self.work.memory.append(MemoryWrite(key=key, value=value, task_id=fresh.id))
         return self.work.move(
             fresh,

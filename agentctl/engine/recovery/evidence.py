@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MEMORY_ACTIONS = frozenset({"builtin.memory.read", "builtin.memory.write"})
 _STARTS = "start"
+_MIGRATES = "migrate_memory"
 _GAVE_OUTPUT = frozenset({"succeed", "reuse"})
 
 
@@ -58,6 +59,8 @@ def memory_seen(
     memory = initial
     seen: dict[str, JsonObject] = {}
     for _, move in journal:
+        if move.machine == "run" and move.event == _MIGRATES:
+            memory = cast("JsonObject", cast("JsonObject", move.detail)["memory"])
         if move.machine != "task":
             continue
         if move.event == _STARTS:

@@ -14,7 +14,7 @@ from attr import define, field
 
 from agentctl.engine.decide import Skip, loop_of, verdict
 from agentctl.engine.programs import action_kind
-from agentctl.engine.recovery.evidence import MEMORY_ACTIONS, initial_memory, memory_delta
+from agentctl.engine.recovery.evidence import MEMORY_ACTIONS
 from agentctl.engine.template import parse_condition, placed_references
 from agentctl.errors import AgentctlError
 from agentctl.machines.names import TaskStates
@@ -37,20 +37,20 @@ ANY_KEY = "*"
 class Knowledge:
     """The working set `after`, which holds what is sure, and the names of what is not.
 
-    `memory` is what the next task would read, without the keys that are unknown. `touched` are
+    `memory` is what the next task would read, at first what the run begins with, without the keys that are unknown. `touched` are
     the keys that tasks which run again may read or write.
     """
 
     after: RunState
     iterations: Mapping[str, IterationRecord]
-    memory: JsonObject = field(init=False)
+    memory: JsonObject
     unsure: set[str] = field(factory=set)
     unknown: set[str] = field(factory=set)
     touched: set[str] = field(factory=set)
 
     def __attrs_post_init__(self) -> None:
-        """Begin with the memory that the target declares."""
-        self._know(initial_memory(self.plan))
+        """Let the working set read the memory."""
+        self._know(self.memory)
 
     @property
     def plan(self) -> Plan:
@@ -68,10 +68,9 @@ class Knowledge:
         self._touch(task)
         self._know(self.memory)
 
-    def take(self, task: PlanTask, recorded: TaskRecord) -> None:
-        """Let a task's recorded output stand, and what it wrote to memory with it."""
+    def take(self, task: PlanTask, recorded: TaskRecord, delta: JsonObject) -> None:
+        """Let a task's recorded output stand, and with it the `delta` it made to memory."""
         self._stand(task, recorded)
-        delta = memory_delta(self.plan, task, recorded.output)
         self.unknown.difference_update(delta)
         self._know({**self.memory, **delta})
 
@@ -89,10 +88,10 @@ class Knowledge:
         writes = set(task.memory_writes)
         return bool(writes) and (ANY_KEY in self.touched or not writes.isdisjoint(self.touched))
 
-    def repeat(self, task: PlanTask, recorded: TaskRecord) -> None:
+    def repeat(self, task: PlanTask, recorded: TaskRecord, delta: JsonObject) -> None:
         """Let a task run again whose output is known all the same."""
         self._touch(task)
-        self.take(task, recorded)
+        self.take(task, recorded, delta)
 
     def would_start(self, task: PlanTask) -> bool:
         """Return whether a task would surely start, and not be skipped."""

@@ -7,7 +7,7 @@ Source: specification, section 9.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING
 
 from attr import define, field, frozen
 
@@ -16,12 +16,13 @@ from agentctl.engine.kinds import MUTATING
 from agentctl.engine.ledger import may_repeat
 from agentctl.engine.recovery.evidence import (
     initial_memory,
-    memory_delta,
     memory_seen,
     resolved_digest,
 )
 from agentctl.engine.recovery.fingerprint import fingerprint
 from agentctl.engine.recovery.knowledge import Knowledge
+from agentctl.engine.recovery.memory import MemoryTurn, Migrated
+from agentctl.engine.recovery.rules import Blocked, Rule
 from agentctl.engine.state import state_from_history
 from agentctl.machines.names import TaskStates
 from agentctl.machines.sets import (
@@ -40,31 +41,6 @@ if TYPE_CHECKING:
     from agentctl.engine.state import RunState
     from agentctl.jsonvalue import JsonObject, JsonValue
 
-Rule = Literal[
-    "repair_root_missing",
-    "successful_root_requires_acknowledgement",
-    "definition_fingerprint_mismatch",
-    "resolved_input_digest_mismatch",
-    "output_contract_mismatch",
-    "artifact_integrity",
-    "new_task_outside_repair_closure",
-    "unreconciled_effect",
-    "confirmed_mutation",
-]
-
-MEANINGS: Final[dict[Rule, str]] = {
-    "repair_root_missing": "the workflow has no task of this name",
-    "successful_root_requires_acknowledgement": "it succeeded; --restart-successful runs it again",
-    "definition_fingerprint_mismatch": "its definition changed; name it with --from",
-    "resolved_input_digest_mismatch": "other values would reach it now; name it with --from",
-    "output_contract_mismatch": "its recorded output does not fit its outputSchema any more",
-    "artifact_integrity": "bytes that it kept are missing or damaged",
-    "new_task_outside_repair_closure": "it is new, and nothing that runs again leads to it",
-    "unreconciled_effect": "one of its effects may have happened; reconcile it first",
-    "confirmed_mutation": "it changed the outside world, and would do so again; undo it with "
-    "`agentctl compensate` first",
-}
-
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Boundary(Value):
@@ -81,18 +57,6 @@ class Boundary(Value):
     fresh_effects: bool = False
 
 
-@frozen(eq=False, repr=False)
-class Blocked(Value):
-    """A task that stands against the plan, and the rule that says so."""
-
-    task_id: str
-    rule: Rule
-
-    def to_json(self) -> JsonObject:
-        """Return the public form."""
-        return {"taskId": self.task_id, "rule": self.rule, "meaning": MEANINGS[self.rule]}
-
-
 @define(eq=False, repr=False)
 class RecoveryPlan:
     """What a derived run takes over and what it runs; `memory` is what it begins with."""
@@ -107,6 +71,7 @@ class RecoveryPlan:
     changed: list[str] = field(factory=list)
     blocked: list[Blocked] = field(factory=list)
     memory: JsonObject = field(factory=dict)
+    migration: Migrated | None = None
     estimates: dict[str, int] = field(factory=dict)
 
     @property
@@ -129,6 +94,7 @@ class RecoveryPlan:
             "removedTasks": list(self.removed),
             "changedTasks": list(self.changed),
             "blockedReuse": listed,
+            "memoryMigration": None if self.migration is None else self.migration.to_json(),
             "estimatedProviderTasks": self.estimates.get("providerTasks", 0),
             "estimatedEffects": self.estimates.get("effects", 0),
             "estimatedApprovals": self.estimates.get("approvals", 0),
@@ -150,14 +116,19 @@ class Planner:
     before: RunState = field(init=False)
     known: Knowledge = field(init=False)
     seen: dict[str, JsonObject] = field(init=False)
+    turn: MemoryTurn = field(init=False)
+    written: JsonObject = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Build both working sets."""
         self.made = RecoveryPlan(self.source.run.id, self.boundary)
         self.before = state_from_history(self.source, self.source_plan)
-        self.seen = memory_seen(self.before, self.journal, initial_memory(self.source_plan))
-        self.made.memory = initial_memory(self.target)
-        self.known = Knowledge(_fresh_state(self.source, self.target), self.before.iterations)
+        self.turn = MemoryTurn.of(self.source_plan, self.target, self.journal)
+        if self.boundary.everything:
+            self.turn = self.turn.without()
+        self.seen = memory_seen(self.before, self.journal, self.turn.began)
+        fresh = _fresh_state(self.source, self.target)
+        self.known = Knowledge(fresh, self.before.iterations, self.turn.begin)
 
     def plan(self) -> RecoveryPlan:
         """Return the plan, compatible or not."""
@@ -171,6 +142,7 @@ class Planner:
         roots = self._roots(recorded)
         for task_id in self.target.order:
             self._place(self.target.tasks[task_id], recorded.get(task_id), roots)
+        self._migrate()
         if not self.boundary.fresh_effects:
             self._check_effects(set(made.rerun))
         made.estimates = _estimates(self.target, made.rerun)
@@ -221,15 +193,26 @@ class Planner:
         """Take a task's output over, or say which rule forbids it."""
         made = self.made
         rule = self._broken_rule(task, recorded)
+        delta = self.turn.delta(task, recorded)
         if rule is not None:
             self._block(task.id, rule)
         if rule is None and self.known.repeats(task):
             made.rerun.append(task.id)
-            self.known.repeat(task, recorded)
+            self.known.repeat(task, recorded, delta)
             return
         made.reused.append(task.id)
-        made.memory = {**made.memory, **memory_delta(self.target, task, recorded.output)}
-        self.known.take(task, recorded)
+        self.written.update(delta)
+        self.known.take(task, recorded, delta)
+
+    def _migrate(self) -> None:
+        """Settle the memory that the run begins with, migrated where that is declared."""
+        made, turn = self.made, self.turn
+        made.memory = {**turn.begin, **self.written}
+        made.migration = turn.migrated(self.written, made.reused)
+        if made.migration is not None:
+            made.blocked += made.migration.blocked
+            if not made.migration.carried:
+                made.memory = made.migration.memory
 
     def _broken_rule(self, task: PlanTask, recorded: TaskRecord) -> Rule | None:
         if self._has_changed(task.id):
@@ -237,7 +220,7 @@ class Planner:
         then = resolved_digest(
             self.before, self.source_plan.tasks[task.id], self.seen.get(task.id, {})
         )
-        now = resolved_digest(self.known.after, task, self.known.memory)
+        now = resolved_digest(self.known.after, task, self._memory_now(task))
         if then is None or then != now or not self.known.would_start(task):
             return "resolved_input_digest_mismatch"
         if not _fits(recorded.output, task.output_schema):
@@ -246,6 +229,13 @@ class Planner:
         if self.damaged.intersection(kept):
             return "artifact_integrity"
         return None
+
+    def _memory_now(self, task: PlanTask) -> JsonObject:
+        """Return the memory that a task would read: the same where it came before a migration."""
+        if task.id not in self.turn.earlier:
+            return self.known.memory
+        seen = self.seen.get(task.id, {})
+        return {key: seen[key] for key in seen if key not in self.known.unknown}
 
     def _has_changed(self, task_id: str) -> bool:
         then = fingerprint(self.source_plan, self.source_plan.tasks[task_id])

@@ -35,6 +35,7 @@ from agentctl.engine.recovery.changes import Difference, differences
 from agentctl.engine.recovery.divergence import RUN_ITSELF, Divergence, Rehearsal
 from agentctl.engine.recovery.evidence import initial_memory, memory_delta, memory_seen
 from agentctl.engine.recovery.fingerprint import fingerprint
+from agentctl.engine.recovery.memory import migration_of
 from agentctl.engine.scheduler import Scheduler
 from agentctl.engine.state import state_from_history
 from agentctl.machines.names import EffectStates
@@ -260,16 +261,20 @@ class _Stage:
         """Return the state that the run would begin with, with what was taken over as recorded."""
         made, target = self.made, self.made.target
         source = made.source
-        memory = initial_memory(target)
+        told, earlier = migration_of(journal)
+        began = memory = initial_memory(target)
+        if told is not None:
+            began = cast("JsonObject", told["begin"])
+            memory = cast("JsonObject", told["memory"])
         # Tasks that waited let others overtake them; each reads what it read then.
-        seen = memory_seen(state_from_history(source, self.recorded), journal, memory)
+        seen = memory_seen(state_from_history(source, self.recorded), journal, began)
         tasks = []
         for fresh in pending_tasks(target):
             task = evolve(fresh, snapshot=seen.get(fresh.id))
             then = self.tasks.get(task.id)
             if then is not None and then.disposition == "reused":
                 task, written = self._taken_over(fresh, then)
-                memory = {**memory, **written}
+                memory = memory if fresh.id in earlier else {**memory, **written}
             tasks.append(task)
         history = RunHistory(
             run=_begun(source.run, target, inputs),
