@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from agentctl.cli.paint import counted, table, visible
-
-
 from agentctl.cli.migrated import told
-from agentctl.cli.paint import table, visible
+from agentctl.cli.paint import counted, table, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
