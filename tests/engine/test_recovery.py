@@ -13,6 +13,8 @@ from agentctl.testing import CrashPoint, SimulatedCrash
 from tests.engine.harness import Bench, child, task, workflow
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentctl import Engine
     from agentctl.engine.records import Idempotency
 
@@ -243,6 +245,27 @@ def test_a_run_that_is_over_is_replayed_without_effects(bench: Bench) -> None:
     assert history.run.source_run_id == source.run_id
     assert bench.states(replayed.run_id) == bench.states(source.run_id)
     assert verify_run(bench.engine.store, replayed.run_id) == []
+
+
+@pytest.mark.parametrize("idempotency", IDEMPOTENCIES)
+def test_a_replay_asks_no_executor_even_for_what_may_be_done_again(
+    bench: Bench, idempotency: Idempotency
+) -> None:
+    def register(answer: Callable[[], int]) -> None:
+        @bench.engine.action("work", idempotency=idempotency)
+        def work() -> int:
+            return answer()
+
+    def refuse() -> int:
+        raise AssertionError("a replay asked an executor")
+
+    register(lambda: 7)
+    source = bench.run(workflow(task("t", "action:work"), outputs={"n": "${{ tasks.t.output }}"}))
+    bench.reopened()
+    register(refuse)
+    replayed = bench.engine.replay_sync(source.run_id)
+    assert (replayed.exit_code, replayed.output) == (0, source.output)
+    assert source.output == {"n": 7}
 
 
 def test_an_unknown_run_is_named(bench: Bench) -> None:
