@@ -1,8 +1,9 @@
 """The visible tools as each provider takes them.
 
-Above: the commands and, later, the providers. Below: the descriptors and the dialects. Every
+Above: the compiler, which puts them into a plan, the agent loop, which reads arguments back, and
+the commands. Below: the descriptors and the dialects. Every
 binding is a pure function of one array, so that all of them carry the same operations in the
-same order. Source: the semantic tool specification, "Bindings".
+same order. Adapters send what stands in the plan and render nothing themselves. Source: the semantic tool specification, "Bindings".
 """
 
 from __future__ import annotations
@@ -21,10 +22,21 @@ if TYPE_CHECKING:
 
     _Bind: TypeAlias = Callable[[Descriptor], JsonObject]
 
-Provider = Literal["openai", "codex", "anthropic", "gemini", "mcp", "fake"]
+Provider = Literal["openai", "codex", "openai_compatible", "anthropic", "gemini", "mcp", "fake"]
 PROVIDERS: Final[tuple[Provider, ...]] = get_args(Provider)
+# What a workflow's provider is told, by its kind.
+BINDING_OF_KIND: Final[Mapping[str, Provider]] = MappingProxyType(
+    {
+        "openai": "openai",
+        "azure_openai": "openai",
+        "openai_compatible": "openai_compatible",
+        "anthropic": "anthropic",
+        "google": "gemini",
+        "fake": "fake",
+    }
+)
 # These are asked in a subset of JSON Schema, so their answers have to be read back.
-_IN_A_SUBSET: Final[tuple[Provider, ...]] = ("openai", "codex", "gemini")
+_IN_A_SUBSET: Final[tuple[Provider, ...]] = ("openai", "codex", "openai_compatible", "gemini")
 
 
 def bind(provider: Provider, tools: Iterable[Descriptor]) -> list[JsonObject]:
@@ -51,6 +63,12 @@ def _function(tool: Descriptor) -> JsonObject:
         "strict": True,
         "parameters": strict(tool.input_schema),
     }
+
+
+def _chat_function(tool: Descriptor) -> JsonObject:
+    """Return a strict function tool of chat completions, which keep it one level down."""
+    function = {name: value for name, value in _function(tool).items() if name != "type"}
+    return {"type": "function", "function": function}
 
 
 def _anthropic(tool: Descriptor) -> JsonObject:
@@ -93,6 +111,7 @@ _BINDINGS: Final[Mapping[Provider, _Bind]] = MappingProxyType(
     {
         "openai": _function,
         "codex": _function,
+        "openai_compatible": _chat_function,
         "anthropic": _anthropic,
         "gemini": _gemini,
         "mcp": _mcp,

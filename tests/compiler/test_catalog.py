@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 from agentctl import DocumentError
+from agentctl.catalog.bindings import bind
 from agentctl.catalog.descriptor import GROUPS, TASK_MODES
+from agentctl.catalog.tools import BY_ID
 from agentctl.engine.document import catalog_model
 
 
@@ -90,7 +92,9 @@ def test_the_plan_lists_what_an_agent_sees(bench: Bench) -> None:
     seen = agents["writer"]["catalog"]["visible"]
     assert len(seen) == 15
     assert seen[-1] == "list_cases"
-    assert list(cast("dict[str, Any]", definitions["catalogTools"])) == seen
+    told = cast("dict[str, Any]", definitions["catalogTools"])["fake"]
+    assert list(told) == seen
+    assert [*told.values()] == bind("fake", [BY_ID[name] for name in seen])
 
 
 def test_a_document_names_the_modes_and_groups_of_the_catalog() -> None:

@@ -110,7 +110,8 @@ def _body(request: ModelRequest) -> JsonObject:
         body["system"] = system
     if request.tools:
         body["tools"] = [
-            {
+            one.rendered
+            or {
                 "name": one.wire_name,
                 "description": one.description,
                 "input_schema": one.input_schema,

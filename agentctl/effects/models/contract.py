@@ -40,11 +40,15 @@ _NAME_DIGITS: Final = 8
 
 @frozen(kw_only=True, eq=False, repr=False)
 class ToolSpec(Value):
-    """A tool that the model may ask for; `wire_name` is its name in every protocol."""
+    """A tool that the model may ask for; `wire_name` is its name in every protocol.
+
+    `rendered` is the whole definition where the plan has it in the protocol's own words.
+    """
 
     name: str
-    description: str
-    input_schema: JsonObject
+    description: str = ""
+    input_schema: JsonObject = field(factory=dict)
+    rendered: JsonObject | None = None
 
     @property
     def wire_name(self) -> str:
@@ -101,8 +105,13 @@ class ModelRequest(Value):
     stream: bool = False
 
     @classmethod
-    def from_json(cls, body: JsonObject, tools: JsonObject) -> ModelRequest:
-        """Read a request from the ledger; `tools` are the plan's definitions by name."""
+    def from_json(
+        cls, body: JsonObject, tools: JsonObject, rendered: JsonObject | None = None
+    ) -> ModelRequest:
+        """Read a request from the ledger; `tools` are the plan's definitions by name.
+
+        `rendered` are those that the plan has in the words of this protocol.
+        """
         reasoning = cast("JsonObject", body.get("reasoning") or {})
         return cls(
             provider=cast("str", body["provider"]),
@@ -110,7 +119,9 @@ class ModelRequest(Value):
             instructions=cast("str", body["instructions"]),
             messages=tuple(_message(one) for one in cast("list[JsonObject]", body["messages"])),
             max_output_tokens=cast("int", body["maxOutputTokens"]),
-            tools=tuple(_tool(name, tools) for name in cast("list[str]", body["tools"])),
+            tools=tuple(
+                _tool(name, tools, rendered or {}) for name in cast("list[str]", body["tools"])
+            ),
             structured_output=cast("JsonObject | None", body.get("structuredOutput")),
             effort=cast("str | None", reasoning.get("effort")),
             mode=cast("str | None", reasoning.get("mode")),
@@ -231,8 +242,10 @@ def _call(body: JsonObject) -> ToolCall:
     )
 
 
-def _tool(name: str, tools: JsonObject) -> ToolSpec:
+def _tool(name: str, tools: JsonObject, rendered: JsonObject) -> ToolSpec:
     definition = cast("JsonObject | None", tools.get(name))
+    if definition is None and name in rendered:
+        return ToolSpec(name=name, rendered=cast("JsonObject", rendered[name]))
     if definition is None:
         raise EffectError(f"the plan defines no tool {name!r}", code="invalid_input")
     schema: JsonValue = definition.get("inputSchema")

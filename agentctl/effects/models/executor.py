@@ -61,7 +61,11 @@ class ModelExecutor(Value):
         """Return the contract's result. Raises EffectError, and SecretMissing."""
         definitions = context.definitions
         body = await with_secret_values(cast("JsonObject", effect.input), context)
-        request = ModelRequest.from_json(body, _tools(definitions))
+        request = ModelRequest.from_json(
+            body,
+            cast("JsonObject", definitions.get("tools") or {}),
+            _rendered(definitions, self.adapter.facts.kind),
+        )
         provider = _provider(definitions, request.provider)
         call = self.adapter.call(request, cast("str | None", provider.get("apiVersion")))
         headers = {
@@ -192,7 +196,7 @@ def _provider(definitions: JsonObject, name: str) -> JsonObject:
     return cast("dict[str, JsonObject]", definitions["providers"])[name]
 
 
-def _tools(definitions: JsonObject) -> JsonObject:
-    """Return what models are told of every tool: the document's and the catalog's."""
-    declared = cast("JsonObject", definitions.get("tools") or {})
-    return {**cast("JsonObject", definitions.get("catalogTools") or {}), **declared}
+def _rendered(definitions: JsonObject, kind: str) -> JsonObject:
+    """Return the catalog's tools in the words of one kind of provider."""
+    told = cast("dict[str, JsonObject]", definitions.get("catalogTools") or {})
+    return told.get(kind, {})

@@ -110,7 +110,8 @@ def _body(request: ModelRequest) -> JsonObject:
         body["systemInstruction"] = {"parts": [{"text": request.instructions}]}
     if request.tools:
         declarations: list[JsonValue] = [
-            {
+            one.rendered
+            or {
                 "name": one.wire_name,
                 "description": one.description,
                 "parametersJsonSchema": one.input_schema,

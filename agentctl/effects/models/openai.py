@@ -77,7 +77,8 @@ def responses_body(request: ModelRequest) -> JsonObject:
         body["previous_response_id"] = previous
     if request.tools:
         body["tools"] = [
-            {
+            one.rendered
+            or {
                 "type": "function",
                 "name": one.wire_name,
                 "description": one.description,

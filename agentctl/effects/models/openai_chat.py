@@ -31,7 +31,7 @@ from agentctl.providers import PROVIDERS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentctl.effects.models.contract import Message, ModelRequest, StopReason
+    from agentctl.effects.models.contract import Message, ModelRequest, StopReason, ToolSpec
     from agentctl.effects.models.sse import ServerEvent
     from agentctl.jsonvalue import JsonObject, JsonValue
     from agentctl.providers import ProviderFacts
@@ -98,7 +98,7 @@ def _body(request: ModelRequest) -> JsonObject:
         "max_tokens": request.max_output_tokens,
     }
     if request.tools:
-        body["tools"] = [{"type": "function", "function": one} for one in _functions(request)]
+        body["tools"] = [one.rendered or _function(one) for one in request.tools]
     if request.structured_output is not None:
         schema = request.structured_output
         body["response_format"] = {
@@ -115,14 +115,14 @@ def _body(request: ModelRequest) -> JsonObject:
     return body
 
 
-def _functions(request: ModelRequest) -> Iterator[JsonObject]:
-    for one in request.tools:
-        yield {
-            "name": one.wire_name,
-            "description": one.description,
-            "parameters": one.input_schema,
-            "strict": is_strict(one.input_schema),
-        }
+def _function(tool: ToolSpec) -> JsonObject:
+    function: JsonObject = {
+        "name": tool.wire_name,
+        "description": tool.description,
+        "parameters": tool.input_schema,
+        "strict": is_strict(tool.input_schema),
+    }
+    return {"type": "function", "function": function}
 
 
 def _message(message: Message, request: ModelRequest) -> JsonObject:

@@ -27,7 +27,7 @@ async def with_secret_values(request: JsonObject, context: EffectContext) -> Jso
     A tool of the document's own that has the same name is not the catalog's.
     """
     definitions = context.definitions
-    told = cast("JsonObject", definitions.get("catalogTools") or {})
+    told = cast("list[str]", request["tools"])
     if _TOOL not in told or _TOOL in cast("JsonObject", definitions.get("tools") or {}):
         return request
     names = dict(_asked(cast("list[JsonObject]", request["messages"])))

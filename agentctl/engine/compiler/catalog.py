@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from agentctl.catalog.bindings import BINDING_OF_KIND, bind
 from agentctl.catalog.descriptor import GROUPS
 from agentctl.catalog.exposure import decide
 from agentctl.catalog.tools import BY_ID, CATALOG, CLAIMS, CONTROL_PLANE_OWNED
@@ -60,21 +61,22 @@ def problems_of_policy(declared: JsonObject) -> Iterator[Problem]:
 
 
 def catalog_definitions(definitions: JsonObject) -> JsonObject:
-    """Return what models are told of every tool of the catalog that some agent sees.
+    """Return what models are told of the tools that agents see: by kind of provider, by name.
 
     An agent with the catalog also gets the list of what it sees, as `catalog.visible`.
     """
     policy = cast("JsonObject", definitions["policy"])
-    told: JsonObject = {}
+    providers = cast("dict[str, JsonObject]", definitions["providers"])
+    told: dict[str, JsonObject] = {}
     for agent in cast("dict[str, JsonObject]", definitions["agents"]).values():
         if not agent.get("catalog"):
             continue
         seen = visible(agent, policy)
         cast("JsonObject", agent["catalog"])["visible"] = [*seen]
-        for name in seen:
-            tool = BY_ID[name]
-            told[name] = {"description": tool.description, "inputSchema": tool.input_schema}
-    return told
+        kind = cast("str", providers[cast("str", agent["provider"])]["kind"])
+        made = bind(BINDING_OF_KIND[kind], [BY_ID[name] for name in seen])
+        told.setdefault(kind, {}).update(zip(seen, made, strict=True))
+    return {**told}
 
 
 def _problems_of_tool(name: str, place: str, grant: Grant, policy: Policy) -> Iterator[Problem]:

@@ -43,22 +43,25 @@ def agent_of(context: TaskContext) -> AgentPlan:
     providers = cast("dict[str, JsonObject]", definitions["providers"])
     tools = cast("dict[str, JsonObject]", definitions["tools"])
     granted = cast("list[str]", definition.get("tools") or [])
+    kind = cast("str", providers[provider]["kind"])
     return AgentPlan(
         name=name,
         provider=provider,
-        kind=cast("str", providers[provider]["kind"]),
+        kind=kind,
         definition=definition,
         tools={tool: tools[tool] for tool in granted},
-        catalog=_catalog(context, name, definition),
+        catalog=_catalog(context, name, definition, kind),
     )
 
 
-def _catalog(context: TaskContext, name: str, definition: JsonObject) -> CatalogTools | None:
+def _catalog(
+    context: TaskContext, name: str, definition: JsonObject, kind: str
+) -> CatalogTools | None:
     if not definition.get("catalog"):
         return None
     from agentctl.engine.programs.catalog_tools import catalog_tools
 
-    return catalog_tools(context, name, definition, prompt_of(context))
+    return catalog_tools(context, name, definition, kind, prompt_of(context))
 
 
 def prompt_of(context: TaskContext) -> JsonValue:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from attr import define, evolve, field
 
+from agentctl.catalog.bindings import BINDING_OF_KIND, read_arguments
 from agentctl.catalog.descriptor import READING
 from agentctl.catalog.exposure import decide_call, expose
 from agentctl.catalog.policy import Grant, Policy
@@ -25,6 +26,7 @@ from agentctl.jsonvalue import canonical
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
+    from agentctl.catalog.bindings import Provider
     from agentctl.catalog.descriptor import Descriptor, Group, SideEffectClass, TaskMode
     from agentctl.catalog.exposure import Decision
     from agentctl.engine.programs.base import TaskContext
@@ -92,6 +94,7 @@ def operations_of(agent: JsonObject, policy: JsonObject) -> set[str]:
 class CatalogTools:
     """What one agent may do with the catalog in one task.
 
+    `binding` is how the agent's provider was told of the tools, and so how its calls are read.
     `ended` is the answer to the call that ended the agent's turn, once there is one.
     """
 
@@ -99,6 +102,7 @@ class CatalogTools:
     agent: str
     grant: Grant
     policy: Policy
+    binding: Provider
     brief: JsonValue
     ended: JsonObject | None = field(default=None)
 
@@ -108,12 +112,13 @@ class CatalogTools:
 
     def steps(self, name: str, arguments: JsonValue) -> _Steps:
         """Carry one call out, or put its refusal on the ledger; return what the model is told."""
+        arguments, unread = self._read(name, arguments)
         given = arguments if isinstance(arguments, dict) else {}
         decision = decide_call(name, given, self.grant, self.policy)
         if not decision.is_allowed:
             return canonical((yield self._refusal(decision, str(decision.code), decision.reason)))
         tool = BY_ID[name]
-        problems = validate(arguments, tool.input_schema)
+        problems = unread or validate(arguments, tool.input_schema)
         if problems:
             refusal = self._refusal(decision, "input_invalid", "input_schema_invalid", problems)
             return canonical((yield refusal))
@@ -123,6 +128,16 @@ class CatalogTools:
         elif answer["ok"] and name in ENDING:
             self.ended = answer
         return canonical(answer)
+
+    def _read(self, name: str, arguments: JsonValue) -> tuple[JsonValue, list[str]]:
+        """Return the arguments as the tool's own schema has them, or what is wrong with them."""
+        tool = BY_ID.get(name)
+        if tool is None:
+            return arguments, []
+        try:
+            return read_arguments(self.binding, tool, arguments), []
+        except ValueError as error:
+            return arguments, [str(error)]
 
     def _wait(
         self, given: JsonObject, asked: JsonObject, decision: Decision
@@ -226,9 +241,9 @@ class CatalogTools:
 
 
 def catalog_tools(
-    context: TaskContext, agent: str, definition: JsonObject, brief: JsonValue
+    context: TaskContext, agent: str, definition: JsonObject, kind: str, brief: JsonValue
 ) -> CatalogTools:
     """Return the catalog as an agent has it whose definition names it."""
     policy = policy_of(cast("JsonObject", context.definitions["policy"]))
     grant = grant_of(cast("JsonObject", definition["catalog"]))
-    return CatalogTools(context, agent, grant, policy, brief)
+    return CatalogTools(context, agent, grant, policy, BINDING_OF_KIND[kind], brief)
