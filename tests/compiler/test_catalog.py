@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -17,6 +18,7 @@ from agentctl import DocumentError
 from agentctl.catalog.bindings import bind
 from agentctl.catalog.descriptor import GROUPS, TASK_MODES
 from agentctl.catalog.tools import BY_ID
+from agentctl.engine.compiler.pack import PackFile, compile_pack
 from agentctl.engine.document import catalog_model
 
 
@@ -101,3 +103,64 @@ def test_a_document_names_the_modes_and_groups_of_the_catalog() -> None:
     assert catalog_model.TaskModeName.__args__ == TASK_MODES  # type: ignore[attr-defined]
     granted = catalog_model.GroupName.__args__  # type: ignore[attr-defined]
     assert {*granted, "test_escape_hatch"} == set(GROUPS)
+
+
+ANSWER = {"type": "object", "properties": {"found": {"type": "string"}}}
+ENDS_A_TURN = ["finish_task", "block_task", "request_review", "request_human_input"]
+
+
+def answering(policy: dict[str, Any], **catalog: Any) -> dict[str, Any]:
+    """Return a workflow whose agent has the catalog and must answer with JSON."""
+    made = scripted(policy=policy, **catalog)
+    made["spec"]["agents"]["writer"]["structuredOutput"] = ANSWER
+    made["spec"]["agents"]["writer"]["providerOptions"] = {"finalText": '{"found": "it"}'}
+    return made
+
+
+@pytest.mark.parametrize("mode", ["standard", "planning"])
+def test_a_structured_answer_that_a_tool_could_end_without_is_refused(
+    bench: Bench, mode: str
+) -> None:
+    with pytest.raises(DocumentError) as caught:
+        bench.engine.load(answering({}, mode=mode))
+    (found,) = caught.value.diagnostics
+    assert found.code == "unsupported_capability"
+    assert found.path == "spec.agents.writer.structuredOutput"
+    assert "request_human_input can end the turn" in found.message
+
+
+@pytest.mark.parametrize(
+    ("policy", "catalog"),
+    [({}, {"mode": "ask"}), ({"catalog": {"deniedOperations": ENDS_A_TURN}}, {})],
+)
+def test_a_structured_answer_goes_with_a_catalog_that_cannot_end_the_turn(
+    bench: Bench, policy: dict[str, Any], catalog: dict[str, Any]
+) -> None:
+    outcome = bench.run(answering(policy, **catalog))
+    assert outcome.state == "succeeded", outcome.error
+    assert outcome.output == {"answer": {"found": "it"}}
+
+
+def test_the_grant_of_an_agent_that_only_a_subworkflow_uses_is_checked(bench: Bench) -> None:
+    made = scripted(tools=["upsert_case"])
+    (work,) = made["spec"]["tasks"]
+    made["spec"]["subworkflows"] = {"inner": {"version": "1.0.0", "tasks": [work]}}
+    made["spec"]["tasks"] = [{"id": "outer", "uses": "workflow:inner"}]
+    made["spec"]["outputs"] = {}
+    with pytest.raises(DocumentError) as caught:
+        bench.engine.load(made)
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.path) == ("policy_denied", "spec.agents.writer.catalog.tools[0]")
+
+
+def test_an_agent_of_a_pack_is_refused_with_its_grant() -> None:
+    manifest = {
+        "apiVersion": "agentctl.dev/pack/v1",
+        "name": "org.pack",
+        "version": "1.0.0",
+        "agents": {
+            "writer": {"provider": "p", "model": "m", "instructions": "x", "catalog": {}},
+        },
+    }
+    found = compile_pack(PackFile(raw=json.dumps(manifest).encode(), file="pack.yaml"))
+    assert [(one.code, one.path) for one in found.diagnostics] == [("pack_error", "agents")]

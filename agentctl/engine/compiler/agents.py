@@ -58,10 +58,13 @@ class AgentStage(Value):
                 self._problem(code, message, f"spec.policy.catalog.{inside}", help)
 
     def _catalog(self, grant: CatalogGrant, agent: Agent, place: str) -> None:
-        from agentctl.engine.compiler.catalog import problems_of_grant
+        from agentctl.engine.compiler.catalog import problems_of_answer, problems_of_grant
 
         policy = normal_object(self.spec.policy)
-        found = problems_of_grant(normal_object(grant), policy, agent.tools)
+        found = [
+            *problems_of_grant(normal_object(grant), policy, agent.tools),
+            *problems_of_answer(normal_object(agent), policy),
+        ]
         for code, message, inside, help in found:
             self._problem(code, message, f"{place}.{inside}", help)
 

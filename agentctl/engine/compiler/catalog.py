@@ -12,7 +12,7 @@ from agentctl.catalog.bindings import BINDING_OF_KIND, bind
 from agentctl.catalog.descriptor import GROUPS
 from agentctl.catalog.exposure import decide
 from agentctl.catalog.tools import BY_ID, CATALOG, CLAIMS, CONTROL_PLANE_OWNED
-from agentctl.engine.programs.catalog_tools import grant_of, policy_of, visible
+from agentctl.engine.programs.catalog_tools import MAY_END, grant_of, policy_of, visible
 from agentctl.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -50,6 +50,20 @@ def problems_of_grant(
         if not any(one.is_allowed for one in decisions):
             message = f"the group {group} shows nothing to this agent: {_reasons(decisions)}"
             yield "policy_denied", message, f"catalog.groups[{place}]", _advice(decisions)
+
+
+def problems_of_answer(agent: JsonObject, policy: JsonObject) -> Iterator[Problem]:
+    """Yield what keeps an agent with `structuredOutput` from answering as that says.
+
+    The answer to a call that ends the turn is the task's output, and no schema's.
+    """
+    if agent.get("structuredOutput") is None:
+        return
+    ending = [name for name in visible(agent, policy) if name in MAY_END]
+    if ending:
+        message = f"a call of {', '.join(ending)} can end the turn without the structured answer"
+        help = "remove structuredOutput, write catalog.mode: ask, or deny them by policy.catalog"
+        yield "unsupported_capability", message, "structuredOutput", help
 
 
 def problems_of_policy(declared: JsonObject) -> Iterator[Problem]:

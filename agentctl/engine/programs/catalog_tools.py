@@ -40,6 +40,8 @@ REFUSE: Final = "catalog.refuse"
 # These say that the agent is through with its task, whatever the model would say next.
 ENDING: Final = frozenset({"finish_task", "block_task", "request_review"})
 _ASK: Final = "request_human_input"
+# A person's no may end the turn as well: `wake_assignee_on_accept`.
+MAY_END: Final = ENDING | {_ASK}
 _RISKS: Final[Mapping[SideEffectClass, Risk]] = {
     "read": "low",
     "task_write": "low",
