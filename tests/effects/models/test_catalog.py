@@ -102,3 +102,14 @@ def test_a_secret_that_the_policy_does_not_name_is_refused(bench: Bench) -> None
         outcome = bench.run(made)
     (answer,) = answers(bench, outcome.run_id)
     assert answer["error"]["reason"] == "unknown_secret"
+
+
+@pytest.mark.parametrize("kind", ["openai", "google", "openai_compatible"])
+def test_text_that_is_no_json_is_told_to_the_model_with_its_place(kind: str, bench: Bench) -> None:
+    spend = calling(kind, "request_approval", {"approvalType": "spend", "payload": "{"})
+    with serving(spend, json_reply(DIALECTS[kind].text("done"))) as server:
+        outcome = bench.run(document(kind, server, catalog=EVERYTHING))
+    assert outcome.state == "succeeded", outcome.error
+    (answer,) = answers(bench, outcome.run_id)
+    assert answer["error"]["reason"] == "input_schema_invalid"
+    assert answer["error"]["problems"][0].startswith("payload: is not JSON text")
