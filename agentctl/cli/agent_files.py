@@ -29,13 +29,16 @@ SUFFIXES = {"goose": ".yaml", "codex": ".toml", "copilot": ".agent.md"}
 
 def source_text(path: str) -> str:
     """Return a file's text. Raises SourceError."""
-    from agentctl.cli.evidence import read_bounded
+    from agentctl.cli.regular_files import read_regular
 
-    data = read_bounded(path, "FILE", "DOCUMENT_BYTES_MAX", DOCUMENT_BYTES_MAX)
+    help = "an agent file holds instructions; keep what is long in files that it names"
+    data = read_regular(path, "DOCUMENT_BYTES_MAX", DOCUMENT_BYTES_MAX, help=help)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise SourceError(f"{path} is not UTF-8 (byte {error.start})") from None
+        raise SourceError(
+            f"{path} is not UTF-8 (byte {error.start})", help="save the file as UTF-8"
+        ) from None
 
 
 def known_format(name: str) -> Format:
@@ -66,14 +69,39 @@ def slug_of(path: str) -> str:
     return os.path.splitext(name)[0] or "agent"
 
 
-def agent_files(folder: str) -> Iterator[str]:
-    """Yield the agent files below a folder, in the order of their paths; a file is itself."""
-    if os.path.isfile(folder):
+def load_all(
+    folder: str, format: str | None = None
+) -> tuple[list[tuple[str, AgentFile]], list[tuple[str, SourceError]]]:
+    """Return the agents below a folder, and what cannot be read with its reason, by their paths.
+
+    Raises SourceError when there is no such folder or file, and UsageError for a format.
+    """
+    found: list[tuple[str, AgentFile]] = []
+    failed: list[tuple[str, SourceError]] = []
+    for path in agent_files(folder, failed):
+        try:
+            found.append((path, load(path, format)))
+        except SourceError as error:
+            failed.append((path, error))
+    return found, failed
+
+
+def agent_files(folder: str, failed: list[tuple[str, SourceError]]) -> Iterator[str]:
+    """Yield the agent files below a folder, in the order of their paths; a file is itself.
+
+    A folder that cannot be listed is added to `failed`. Raises SourceError.
+    """
+    if not os.path.lexists(folder):
+        raise SourceError(f"{folder} is neither a file nor a folder")
+    if not os.path.isdir(folder):
         yield folder
         return
-    if not os.path.isdir(folder):
-        raise SourceError(f"{folder} is neither a file nor a folder")
-    for place, folders, names in os.walk(folder):
+
+    def fail(error: OSError) -> None:
+        place = os.fsdecode(error.filename)
+        failed.append((place, SourceError(f"{place}: {error.strerror}")))
+
+    for place, folders, names in os.walk(folder, onerror=fail):
         folders.sort()
         for name in sorted(names):
             path = os.path.join(place, name)
@@ -121,6 +149,16 @@ def problem_lines(path: str, grant: Grant) -> list[str]:
         f"{path}:{one.line}:{one.column}: {one.message}{f'; {one.help}' if one.help else ''}"
         for one in grant.problems
     ]
+
+
+def failure_data(path: str, error: SourceError) -> JsonObject:
+    """Return why a file cannot be read, as JSON."""
+    return {"file": path, "code": error.code, "message": error.message, "help": error.help}
+
+
+def failure_line(error: SourceError) -> str:
+    """Return one line for a file that cannot be read."""
+    return f"{error.message}{f'; {error.help}' if error.help else ''}"
 
 
 def change_lines(source: str, target: str, changes: Sequence[Change]) -> list[str]:

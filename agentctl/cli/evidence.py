@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentctl.errors import EvidenceRefused, ResultRefused
+from agentctl.errors import EvidenceRefused, ResultRefused, SourceError
 from agentctl.limits import EVIDENCE_BYTES_MAX, EVIDENCE_TEXT_BYTES_MAX, OUTPUT_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -50,25 +50,15 @@ def result_of(file: str, schema_file: str | None = None) -> JsonValue:
 
 def read_bounded(file: str, option: str, limit_name: str, limit_bytes: int) -> bytes:
     """Return the bytes of a regular file. Raises EvidenceRefused."""
-    import os
-    import stat
+    from agentctl.cli.regular_files import read_regular
 
     try:
-        # Opening a pipe that nobody writes to must not block for ever.
-        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as opened:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise EvidenceRefused(f"{option} {file} is not a regular file")
-            data = opened.read(limit_bytes + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise EvidenceRefused(f"{option} {file}: {reason}") from None
-    if len(data) > limit_bytes:
-        raise EvidenceRefused(
-            f"{option} {file} has more than {limit_name} = {limit_bytes:,} bytes",
+        return read_regular(
+            file, limit_name, limit_bytes,
             help="keep the whole elsewhere, and give the part that shows what happened",
-        )
-    return data
+        )  # fmt: skip
+    except SourceError as refused:
+        raise EvidenceRefused(f"{option} {refused.message}", help=refused.help) from None
 
 
 def _json(file: str, option: str, limit_name: str, limit_bytes: int) -> JsonValue:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agentctl.limits import DOCUMENT_BYTES_MAX
 from tests.cli.harness import run_cli, run_json
 
 if TYPE_CHECKING:
@@ -75,6 +77,41 @@ def test_check_names_what_is_unreadable_or_unknown_by_place(reader: Path) -> Non
 def test_check_says_that_there_is_no_such_folder(tmp_path: Path) -> None:
     refused = run_json("agents", "check", str(tmp_path / "none")).expect(2)
     assert refused.text("/error/code") == "source_error"
+
+
+def test_check_names_what_cannot_be_read_and_goes_on(reader: Path) -> None:
+    agents, folder = reader.parent, reader.parents[2]
+    (agents / "bytes.md").write_bytes(b"---\nname: \xff\n---\n")
+    (agents / "large.md").write_bytes(b"x" * (DOCUMENT_BYTES_MAX + 1))
+    (agents / "link.md").symlink_to("nowhere.md")
+    os.mkfifo(agents / "pipe.md")
+    put(agents / "twice.md", "---\ntools: Read\ntools: Bash\n---\n")
+    done = run_json("agents", "check", str(folder)).expect(1)
+    bad = [str(agents / f"{name}.md") for name in ("bytes", "large", "link", "pipe", "twice")]
+    assert (done.at("/data/files"), done.at("/data/bad")) == (6, bad)
+    assert [one["name"] for one in done.items("/data/agents")] == ["reader", "twice"]
+    unread = done.items("/data/unread")
+    assert [one["file"] for one in unread] == bad[:4]
+    assert {one["code"] for one in unread} == {"source_error"}
+    lines = run_cli("agents", "check", str(folder)).expect(1).stdout.splitlines()
+    assert lines[0] == f"{bad[0]} is not UTF-8 (byte 10); save the file as UTF-8"
+    assert "bytes; an agent file holds instructions" in lines[1]
+    assert lines[2] == f"{bad[2]}: No such file or directory"
+    assert lines[3] == f"{bad[3]} is not a regular file"
+    assert lines[-1] == "6 agent files, 5 unreadable or with unknown names"
+
+
+@pytest.mark.parametrize("verb", ["show", "diff", "convert", "import"])
+def test_a_file_that_cannot_be_read_is_no_evidence(verb: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.agent.md"
+    file.write_bytes(b"\xff")
+    more = {"show": (), "diff": (str(file),)}.get(verb, (str(tmp_path / "b"), "--to", "claude"))
+    for message in ("is not UTF-8", "is not a regular file"):
+        refused = run_json("agents", verb, str(file), *more).expect(2)
+        assert refused.at("/error/code") == "source_error"
+        assert message in refused.text("/error/message")
+        file.unlink(missing_ok=True)
+        os.mkfifo(file)
 
 
 def test_convert_writes_no_more_than_the_source_and_says_each_change(

@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
 ANY, TRUE = "2 tasks, whatever an operator finds", "2 tasks, an operator who finds what is true"
 
-# Events of a whole subject that the model leaves out: approvals, budgets, quotas, what a condition
-# or a route decides, copies of finished runs, and a session that closes what was found.
+# Events of a whole subject that the model leaves out: approvals, budgets, quotas, working memory,
+# what a condition or a route decides, copies of finished runs, and a session that closes what was
+# found.
 LEFT_OUT: list[tuple[Table[Any, Any], str]] = [
     (RUN, "record_success record_failure record_cancellation pause_for_approval reject abandon"),
-    (RUN, "wait_for_quota time_out exhaust_budget raise_budget"),
+    (RUN, "wait_for_quota time_out exhaust_budget raise_budget migrate_memory"),
     (TASK, "skip_by_condition skip_by_route skip_by_guard await_budget fund abandon"),
     (TASK, "await_quota replenish"),
     (TASK, "reuse record_success record_failure record_skip record_cancellation"),

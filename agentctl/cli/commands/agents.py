@@ -64,15 +64,22 @@ def check(
     from agentctl.cli import agent_files
     from agentctl.cli.paint import counted, visible
 
-    found = [(path, agent_files.load(path, format)) for path in agent_files.agent_files(folder)]
-    bad = [path for path, agent in found if _is_bad(agent)]
+    found, failed = agent_files.load_all(folder, format)
+    bad = sorted([path for path, agent in found if _is_bad(agent)] + [path for path, _ in failed])
     listed: list[JsonValue] = [agent_files.grant_data(path, agent) for path, agent in found]
-    data: JsonObject = {"files": len(found), "bad": [*bad], "agents": listed}
-    lines = [
+    unread: list[JsonValue] = [agent_files.failure_data(*one) for one in failed]
+    data: JsonObject = {
+        "files": len(found) + len(failed),
+        "bad": [*bad],
+        "agents": listed,
+        "unread": unread,
+    }
+    lines = [agent_files.failure_line(error) for _, error in failed]
+    lines += [
         line for path, agent in found for line in agent_files.problem_lines(path, agent.grant)
     ]
-    count = counted(len(found), "agent file")
-    lines.append(f"{count}, {len(bad)} unreadable or with unknown names")
+    told = counted(len(found) + len(failed), "agent file")
+    lines.append(f"{told}, {len(bad)} unreadable or with unknown names")
     console.result("AgentCheck", data, lambda: "\n".join(map(visible, lines)))
     return _FOUND if bad else 0
 
