@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+# Below it names have little more in common than that they are words.
+_ALIKE: Final = 0.65
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -16,7 +19,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     folded = {one.casefold(): one for one in reversed(names)}
     if name.casefold() in folded:
         return folded[name.casefold()]
-    close = get_close_matches(name, names, n=1, cutoff=0.6)
+    close = get_close_matches(name, names, n=1, cutoff=_ALIKE)
     return close[0] if close else None
 
 
