@@ -189,3 +189,59 @@ def test_a_run_that_was_never_migrated_is_retried_without_it(desk: Desk) -> None
     plan = call(desk, "retry", file, run_id, "--failed", "--plan").expect(0)
     assert plan.at("/data/memoryMigration") is None
     assert call(desk, "fork", run_id, "--plan").expect(0).at("/data/memoryMigration") is None
+
+
+def test_a_task_that_is_named_runs_again_and_the_rest_of_the_memory_is_migrated(
+    desk: Desk,
+) -> None:
+    run_id = failed(desk)
+    file = desk.file("target.json", target(**good()))
+    words = ("repair", file, run_id, "--from", "move", "--restart-successful")
+    made = call(desk, *words).expect(0).text("/data/runId")
+    # What the source wrote is not taken over: the value that its workflow declared is renamed.
+    memory = call(desk, "inspect", made).expect(0).at("/data/run/workingMemory")
+    assert memory == {**MIGRATED, "phase": "planned", "stage": "built"}
+
+
+def test_a_fork_from_the_start_begins_with_what_the_workflow_declares(desk: Desk) -> None:
+    run_id = failed(desk)
+    file = desk.file("target.json", target(**good()))
+    made = call(desk, "repair", file, run_id, "--from", "check").expect(0).text("/data/runId")
+    forked = call(desk, "fork", made).expect(0).text("/data/runId")
+    seen = call(desk, "inspect", forked).expect(0)
+    assert seen.at("/data/run/memoryMigration") is None
+    assert seen.at("/data/run/workingMemory") == {
+        "phase": "planned",
+        "lead": "nobody",
+        "rounds": 0,
+        "stage": "built",
+    }
+    again = call(desk, "fork", made, "--from", "look").expect(0).text("/data/runId")
+    seen = call(desk, "inspect", again).expect(0)
+    assert seen.at("/data/run/memoryMigration") == {"carried": True, "keys": KEYS}
+    assert seen.at("/data/run/workingMemory") == MIGRATED
+
+
+def test_a_run_is_migrated_again_by_another_declaration(desk: Desk) -> None:
+    run_id = failed(desk)
+    body = target(**good())
+    body["spec"]["tasks"][3]["with"]["that"] = False
+    file = desk.file("target.json", body)
+    made = call(desk, "repair", file, run_id, "--from", "check").expect(4).text("/error/runId")
+    memory = {
+        "working": {"phase": "planned", "boss": "nobody"},
+        "migrate": {"rename": {"lead": "boss"}, "drop": ["rounds", "phase"]},
+    }
+    file = desk.file("third.json", workflow("phase", True, memory))
+    words = ("repair", file, made, "--from", "look", "--from", "check", "--restart-successful")
+    made = call(desk, *words).expect(0).text("/data/runId")
+    seen = call(desk, "inspect", made).expect(0)
+    assert seen.at("/data/run/workingMemory") == {"phase": "planned", "boss": "ada"}
+    call(desk, "verify", made).expect(0)
+
+
+def test_a_schema_that_is_none_is_refused_by_check(desk: Desk) -> None:
+    file = desk.file("target.json", target(schema={"type": "tuple"}))
+    (found,) = call(desk, "check", file).expect(2).items("/diagnostics")
+    assert found["code"] == "invalid_schema"
+    assert str(found["path"]).startswith(f"{PLACE}.schema")
