@@ -21,9 +21,15 @@ from pathlib import Path
 
 # What a run imports late is imported here, since imports are not part of the figures.
 import agentctl.effects.functions
+import agentctl.effects.registry
+import agentctl.effects.secrets
+import agentctl.engine.credentials
+import agentctl.engine.destinations
 import agentctl.engine.dispatch
+import agentctl.engine.operations.once
 import agentctl.engine.operations.resume
 import agentctl.engine.operations.start
+import agentctl.engine.programs.actions
 import agentctl.store  # noqa: F401
 from agentctl import Engine
 
