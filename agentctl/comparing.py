@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from agentctl.part import Part
+
 if TYPE_CHECKING:
     from agentctl.effects.functions import FunctionAction
     from agentctl.engine.plan import Plan
@@ -18,15 +20,10 @@ if TYPE_CHECKING:
     from agentctl.store.sqlite import SqliteStore
 
 
-class Comparing:
+class Comparing(Part):
     """What changed since a run was started."""
 
     _functions: dict[str, FunctionAction]
-
-    @property
-    def store(self) -> SqliteStore:
-        """The database; the engine opens it."""
-        raise NotImplementedError
 
     def changes(self, run_id: str) -> WorkflowChanges:
         """Say what the file that a run was started from says differently by now.

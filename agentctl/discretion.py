@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from agentctl.engine.waiting import drive_by_hand
+from agentctl.part import Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -17,20 +18,14 @@ if TYPE_CHECKING:
     from agentctl.effects.secrets import Secrets
     from agentctl.engine.plan import Plan
     from agentctl.jsonvalue import JsonObject
-    from agentctl.store.sqlite import SqliteStore
 
 T = TypeVar("T")
 
 
-class Discreet:
+class Discreet(Part):
     """Finds the secrets of a run again, so that they are known to redaction."""
 
     _functions: dict[str, FunctionAction]
-
-    @property
-    def store(self) -> SqliteStore:
-        """The database; the engine opens it."""
-        raise NotImplementedError
 
     def _secrets_of_run(self, run_id: str, *, programs: bool = True) -> Secrets:
         """Return the secrets of a stored run. Raises UnknownRun."""

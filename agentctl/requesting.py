@@ -10,26 +10,21 @@ from typing import TYPE_CHECKING, cast
 
 from agentctl.errors import RequestAnswered, UnknownRequest, UsageError
 from agentctl.jsonvalue import digest
+from agentctl.part import Part
 
 if TYPE_CHECKING:
     from agentctl.clock import Clock
     from agentctl.engine.entities import Entity, EntityView
     from agentctl.engine.records import ApprovalRecord
     from agentctl.jsonvalue import JsonObject, JsonValue
-    from agentctl.store.sqlite import SqliteStore
 
 _CONFIRMATION = "confirmation"
 
 
-class Requesting:
+class Requesting(Part):
     """Questions to people, and reviews, as agents opened them."""
 
     _clock: Clock
-
-    @property
-    def store(self) -> SqliteStore:
-        """The database; the engine opens it."""
-        raise NotImplementedError
 
     def decide_approval(
         self, approval_id: str, *, approve: bool, actor: str, reason: str = ""

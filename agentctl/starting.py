@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentctl.part import Part
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -16,18 +18,12 @@ if TYPE_CHECKING:
     from agentctl.engine.plan import Plan
     from agentctl.jsonvalue import JsonObject
     from agentctl.loading import Loaded
-    from agentctl.store.sqlite import SqliteStore
 
 
-class Starting:
+class Starting(Part):
     """Look for what was started before."""
 
     _db: Path
-
-    @property
-    def store(self) -> SqliteStore:
-        """The database; the engine opens it."""
-        raise NotImplementedError
 
     def _workspace_of(self, plan: Plan, workspace: str | Path | None) -> str:
         raise NotImplementedError

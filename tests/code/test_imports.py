@@ -28,6 +28,7 @@ TOP = {
     "agentctl.discretion",
     "agentctl.door",
     "agentctl.loading",
+    "agentctl.part",
     "agentctl.registering",
     "agentctl.requesting",
     "agentctl.starting",
