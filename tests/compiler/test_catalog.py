@@ -7,27 +7,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from tests.control.working import scripted
-from tests.engine.harness import Bench
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 from agentctl import DocumentError
 from agentctl.catalog.bindings import bind
 from agentctl.catalog.descriptor import GROUPS, TASK_MODES
 from agentctl.catalog.tools import BY_ID
 from agentctl.engine.compiler.pack import PackFile, compile_pack
 from agentctl.engine.document import catalog_model
+from tests.control.working import scripted
 
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    """An engine on a fresh file."""
-    made = Bench(tmp_path)
-    yield made
-    made.close()
+if TYPE_CHECKING:
+    from tests.engine.harness import Bench
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,13 @@ from agentctl.catalog.tools import BY_ID
 from tests.control.working import EVERYTHING, answers
 from tests.effects.models.dialects import DIALECTS
 from tests.effects.models.server import json_reply, serving
-from tests.effects.models.test_runs import bench, document
+from tests.effects.models.test_runs import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.engine.harness import Bench
 
-__all__ = ["bench"]
 EACH = pytest.mark.parametrize("kind", DIALECTS)
 VALUE = "tok-9f3a-very-secret"
 

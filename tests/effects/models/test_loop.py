@@ -14,22 +14,12 @@ from tests.effects.models.test_runs import EACH, ECHO, document, effects
 from tests.engine.harness import Bench, child
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from agentctl import RunOutcome
 
 SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
 MIB = 1 << 20
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    for name in ("OPENAI", "AZURE_OPENAI", "ANTHROPIC", "GEMINI"):
-        monkeypatch.setenv(f"{name}_API_KEY", "k-very-secret")
-    one = Bench(tmp_path)
-    yield one
-    one.close()
 
 
 def ended(bench: Bench, kind: str, *replies: Reply, **agent: Any) -> tuple[RunOutcome, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -13,10 +13,6 @@ from tests.cli.harness import EXAMPLES
 from tests.effects.models.dialects import DIALECTS
 from tests.effects.models.server import Reply, ScriptedServer, json_reply, serving, stream_reply
 from tests.engine.harness import Bench, child, task, workflow
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ECHO = {
     "kind": "builtin.echo",
@@ -44,15 +40,6 @@ LIVE = (
     "v1/secret-reference.yaml",
     "docs/provider-portability/openai.yaml",
 )
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    for name in ("OPENAI", "AZURE_OPENAI", "ANTHROPIC", "GEMINI"):
-        monkeypatch.setenv(f"{name}_API_KEY", "k-very-secret")
-    one = Bench(tmp_path)
-    yield one
-    one.close()
 
 
 def document(kind: str, server: ScriptedServer, **agent: Any) -> dict[str, Any]:
